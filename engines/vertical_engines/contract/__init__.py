@@ -1,0 +1,1 @@
+"""What operator and images share. Standard library and pydantic only; Python 3.10 or newer."""
