@@ -1,0 +1,1 @@
+"""One module per backend behind one protocol, and the translation of their errors."""

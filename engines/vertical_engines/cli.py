@@ -1,0 +1,48 @@
+"""The command line of the images: names and options only; each command's work is imported when that command runs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vertical_engines.contract.serving import MODEL_PATH, STORE_PATH
+
+app = typer.Typer(name="vertical-engines", help="Builds, stores and serves engines inside a toolchain image.", no_args_is_help=True, add_completion=False)
+
+TERMINATION_LOG = "/dev/termination-log"
+
+Store = Annotated[Path, typer.Option(help="Mount point of the engine store.")]
+TerminationLog = Annotated[Path, typer.Option(help="File that the kubelet reads a container's last message from.")]
+
+
+@app.callback()
+def main() -> None:
+    """Keeps the program a group of commands, however many there are."""
+
+
+@app.command()
+def build(
+    model: Annotated[Path, typer.Option(help="Folder with the model's files.")] = Path(MODEL_PATH),
+    store: Store = Path(STORE_PATH),
+    termination_log: TerminationLog = Path(TERMINATION_LOG),
+) -> None:
+    """Build the engine that VERTICAL_BUILD_REQUEST asks for. Exit 0: it stands; 65: correct the request; 75: try again."""
+    from vertical_engines.commands.build import run_build
+
+    raise typer.Exit(run_build(model=model, store=store, termination_log=termination_log))
+
+
+@app.command()
+def remove(
+    key: Annotated[str, typer.Option(help="Engine key, 64 hex digits.")],
+    store: Store = Path(STORE_PATH),
+    termination_log: TerminationLog = Path(TERMINATION_LOG),
+) -> None:
+    """Remove an engine and what is left of its builds from the store. An engine that is not there counts as removed."""
+    from vertical_engines.commands.remove import run_remove
+
+    raise typer.Exit(run_remove(key=key, store=store, termination_log=termination_log))
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,1 @@
+"""Where built engines live: one protocol, a volume first."""
