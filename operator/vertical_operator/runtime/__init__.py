@@ -1,0 +1,1 @@
+"""Time, concurrency and the outside of the process: queue, controller, watches, probes, metrics, logs."""
