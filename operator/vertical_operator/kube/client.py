@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Literal, Self, cast
 
@@ -37,11 +38,25 @@ CountRequest = Callable[[str, str, int], None]
 """Called once a request with verb, kind and HTTP status (0: no answer)."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """Where the API server is and how to be let in, for the one other client in this process (the watches)."""
+
+    server: str
+    ca_path: str | None
+    certificate_path: str | None
+    key_path: str | None
+    authorization: str | None = field(repr=False)
+    """Value of the Authorization header, with a fresh token."""
+    verify: bool = True
+
+
 class ApiServer:
     """One connection pool to one API server; implements `kube.port.Cluster`. An async context manager: leaving it closes the pool."""
 
     def __init__(self, configuration: Any, *, count: CountRequest | None = None, user_agent: str = "vertical-operator") -> None:
         configuration.connection_pool_maxsize = CONNECTIONS
+        self._configuration = configuration
         self._client = official.ApiClient(configuration)
         self._client.user_agent = user_agent
         self._count = count or (lambda _verb, _kind, _code: None)
@@ -52,6 +67,18 @@ class ApiServer:
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._client.close()
+
+    async def access(self) -> Access:
+        """The credentials as they are now: service account tokens rotate."""
+        configuration = self._configuration
+        return Access(
+            server=configuration.host,
+            ca_path=configuration.ssl_ca_cert,
+            certificate_path=configuration.cert_file,
+            key_path=configuration.key_file,
+            authorization=await configuration.get_api_key_with_prefix("BearerToken"),
+            verify=configuration.verify_ssl,
+        )
 
     async def get(self, kind: str, *, namespace: str | None, name: str) -> Manifest | None:
         try:
