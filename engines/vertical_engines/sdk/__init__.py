@@ -1,0 +1,21 @@
+"""Typed SDK for Triton python models and BLS pipelines: schemas in, schemas out, tensors nowhere in business code."""
+
+from vertical_engines.sdk.dtypes import Json, TritonType
+from vertical_engines.sdk.errors import BadRequest, ChildError, ChildUnavailable, ErrorCode, RequestFailure
+from vertical_engines.sdk.fields import NDArray, TritonFieldModel
+from vertical_engines.sdk.model import TritonPythonModel
+from vertical_engines.sdk.plan import SchemaError
+
+__all__ = [
+    "BadRequest",
+    "ChildError",
+    "ChildUnavailable",
+    "ErrorCode",
+    "Json",
+    "NDArray",
+    "RequestFailure",
+    "SchemaError",
+    "TritonFieldModel",
+    "TritonPythonModel",
+    "TritonType",
+]

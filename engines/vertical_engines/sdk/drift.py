@@ -1,0 +1,33 @@
+"""Differences between a model's config.pbtxt and its schemas: found when the model loads, not when a request fails."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from vertical_engines.sdk.cache import SALT_NAME
+from vertical_engines.sdk.plan import FieldPlan, SchemaPlan
+
+
+def config_drift(model_config: Mapping[str, Any], *, request: SchemaPlan, response: SchemaPlan) -> list[str]:
+    """One sentence per difference; empty when configuration and code agree. `model_config` is Triton's own JSON form."""
+    problems = []
+    if int(model_config.get("max_batch_size", 0)) > 0:
+        problems.append("max_batch_size must be 0: a schema describes one whole request")
+    for kind, plan in (("input", request), ("output", response)):
+        configured = {tensor["name"]: tensor for tensor in model_config.get(kind, [])}
+        for field in plan.fields:
+            tensor = configured.pop(field.tensor, None)
+            problems += _compare(kind, field, tensor) if tensor else [f"{kind} {field.tensor} is missing from config.pbtxt"]
+        problems += [f"{kind} {name} is in config.pbtxt but not in {plan.schema.__name__}" for name in configured if name != SALT_NAME]
+    return problems
+
+
+def _compare(kind: str, field: FieldPlan, tensor: Mapping[str, Any]) -> list[str]:
+    wanted: dict[str, Any] = {"data_type": field.data_type, "dims": list(field.dims)}
+    found: dict[str, Any] = {"data_type": tensor["data_type"], "dims": [int(size) for size in tensor["dims"]]}
+    if kind == "input":
+        wanted["optional"], found["optional"] = field.optional, bool(tensor.get("optional", False))
+    return [
+        f"{kind} {field.tensor}: config.pbtxt says {key} {found[key]}, the schema says {value}"
+        for key, value in wanted.items()
+        if found[key] != value
+    ]
