@@ -1,0 +1,12 @@
+"""Names and addresses inside a native cluster. Each cluster has a network of its own, so they may be the same in all of them."""
+
+NODE = "node-0"
+NODE_ADDRESS = "10.223.0.1"
+GATEWAY = "10.223.0.254"
+PODS = "10.224.0.0/16"
+SERVICES = "10.225.0.0/16"
+API_SERVICE = "10.225.0.1"
+DNS_SERVICE = "10.225.0.10"
+PAUSE_IMAGE = "localhost/vertical-pause:1"
+VOLUMES = "/var/lib/volumes"
+"""Folder of the node that holds dynamic volumes; `down` removes it."""

@@ -1,0 +1,158 @@
+"""The provider `native`: starts and ends a cluster in namespaces of its own."""
+
+import contextlib
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from tests.cluster.errors import ClusterError
+from tests.cluster.gotools import ensure_tools
+from tests.cluster.locations import PROJECT, bin_folder, cache_folder, state_folder
+from tests.cluster.native import addresses, configuration, machine
+from tests.cluster.native.forwarder import forwarded, free_port
+from tests.cluster.native.pki import write_pki
+from tests.cluster.packages import NODE_COMMANDS, ensure_commands, runtime_folder, runtime_path
+from tests.cluster.processes import Process, start_detached
+from tests.cluster.progress import say, step
+from tests.cluster.shell import output, succeeds
+from tests.cluster.small_images import pause_image
+
+_TOOLS = ("kubectl", "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "pause")
+_START_DEADLINE = 120.0
+"""Seconds until the node must be Ready; it takes about ten."""
+
+
+class NativeProvider:
+    """One native cluster; its whole state is the folder `state`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.state = state_folder(name)
+        self.kubeconfig = self.state / "kubeconfig"
+        self.volumes = addresses.VOLUMES
+        self._cgroup = f"vertical-{name}"
+
+    def running(self) -> bool:
+        return all((process := Process.read(self.state / part)) is not None and process.alive() for part in ("node.json", "forwarder.json"))
+
+    def up(self) -> None:
+        if self.running():
+            return
+        self._require_usable_cache()
+        ensure_commands(NODE_COMMANDS)
+        runtime_folder()
+        ensure_tools(_TOOLS)
+        pause = pause_image()
+        self.down()
+        try:
+            with step(f"Start cluster {self.name}", usual=10):
+                self._start(pause)
+        except BaseException:
+            self._keep_logs()
+            self.down()
+            raise
+
+    def _start(self, pause: Path) -> None:
+        port = free_port()
+        for folder in ("log", "etc/cni", "lib"):
+            (self.state / folder).mkdir(parents=True)
+        write_pki(self.state / "pki", port=port, kubeconfig=self.kubeconfig)
+        cni = runtime_folder() / "usr/lib/cni"
+        for name, text in configuration.files(self.state, cni=cni, cgroup=f"/{self._cgroup}").items():
+            (self.state / "etc" / name).write_text(text)
+        (self.state / "daemons.json").write_text(json.dumps(configuration.daemons(port=port)))
+        machine.save_sysctls(self.state / "sysctls.json")
+        machine.make_cgroup(self._cgroup)
+        node = self._unshare()
+        forwarder = [sys.executable, "-m", "tests.cluster.native.forwarder", str(node.pid), str(port)]
+        start_detached(forwarder, log=self.state / "log/forwarder.log", cwd=PROJECT).write(self.state / "forwarder.json")
+        self._await("containerd", lambda: succeeds(self.on_node(["ctr", "version"])))
+        self.load([pause])
+        kubectl = [str(bin_folder() / "kubectl"), "--kubeconfig", str(self.kubeconfig)]
+        self._await("the API server", lambda: succeeds([*kubectl, "get", "--raw", "/readyz"]))
+        self._await("the node's registration", lambda: succeeds([*kubectl, "get", "node", addresses.NODE]))
+        output([*kubectl, "wait", "--for=condition=Ready", f"node/{addresses.NODE}", f"--timeout={_START_DEADLINE:.0f}s"])
+
+    def _unshare(self) -> Process:
+        """Start pid 1 in new namespaces; the process that is returned is that one, not `unshare` around it."""
+        argv = ["unshare", "--mount", "--net", "--pid", "--uts", "--ipc", "--fork", "--kill-child", "--mount-proc"]
+        argv += [sys.executable, "-m", "tests.cluster.native.node", str(self.state)]
+        path = f"{bin_folder()}:{runtime_path()}"
+        outer = start_detached(argv, log=self.state / "log/node.log", env={"PATH": path}, cwd=PROJECT)
+        children = Path(f"/proc/{outer.pid}/task/{outer.pid}/children")
+        deadline = time.monotonic() + 10
+        while not (outer.alive() and children.read_text().split()):
+            if time.monotonic() > deadline or not outer.alive():
+                raise ClusterError(f"unshare ended: {(self.state / 'log/node.log').read_text()}", remedy="run as root, with CAP_SYS_ADMIN")
+            time.sleep(0.02)
+        node = Process.of(int(children.read_text().split()[0]))
+        node.write(self.state / "node.json")
+        return node
+
+    def _await(self, what: str, probe: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + _START_DEADLINE
+        while not probe():
+            if not self._node().alive():
+                raise ClusterError(f"pid 1 of the cluster ended: {(self.state / 'log/node.log').read_text()[-2000:]}")
+            if time.monotonic() > deadline:
+                raise ClusterError(f"gave up on {what} after {_START_DEADLINE:.0f} s", remedy=f"read the logs in {self._kept_logs()}")
+            time.sleep(0.1)
+
+    def down(self) -> None:
+        if not self.state.exists():
+            return
+        with step(f"Remove cluster {self.name}"):
+            for record in sorted(self.state.glob("*.json")):
+                if record.name not in ("sysctls.json", "daemons.json") and (process := Process.read(record)):
+                    process.end(at_once=record.name == "node.json")
+            machine.restore_sysctls(self.state / "sysctls.json")
+            machine.remove_cgroup(self._cgroup)
+            shutil.rmtree(self.state)
+
+    def load(self, archives: Sequence[Path]) -> None:
+        for archive in archives:
+            output(self.on_node(["ctr", "-n", "k8s.io", "images", "import", str(archive.resolve())]), timeout=600)
+
+    def images(self) -> set[str]:
+        listed = output(self.on_node(["ctr", "-n", "k8s.io", "images", "list", "-q"]))
+        return {line for line in listed.split() if not line.startswith("sha256:")}
+
+    def inside(self, argv: Sequence[str]) -> list[str]:
+        return ["nsenter", "-t", str(self._node().pid), "-n", *argv]
+
+    def on_node(self, argv: Sequence[str]) -> list[str]:
+        path = f"{bin_folder()}:{runtime_path()}"
+        return ["nsenter", "-t", str(self._node().pid), "-m", "-n", "-p", "env", f"PATH={path}", *argv]
+
+    def forward(self, address: str, port: int) -> AbstractContextManager[int]:
+        return forwarded(self._node().pid, address, port)
+
+    def _node(self) -> Process:
+        process = Process.read(self.state / "node.json")
+        if process is None:
+            raise ClusterError(f"cluster {self.name} is not up", remedy=f"python -m tests.cluster up --name {self.name}")
+        return process
+
+    def _require_usable_cache(self) -> None:
+        hidden = [folder for folder in ("/run", "/var/lib") if cache_folder().resolve().is_relative_to(folder)]
+        if hidden:
+            raise ClusterError(f"the cache is under {hidden[0]}, which the node hides", remedy="set VERTICAL_CACHE to a folder elsewhere")
+
+    def _kept_logs(self) -> Path:
+        return cache_folder("logs") / self.name
+
+    def _keep_logs(self) -> None:
+        shutil.rmtree(self._kept_logs(), ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copytree(self.state / "log", self._kept_logs(), symlinks=True)
+            say(f"logs of the failed start: {self._kept_logs()}")
+
+
+def run_inside(provider: NativeProvider, argv: Sequence[str]) -> int:
+    """Run a command in the cluster's network with our terminal; its exit code."""
+    return subprocess.run(provider.inside(argv), check=False).returncode

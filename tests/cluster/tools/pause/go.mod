@@ -1,0 +1,3 @@
+module vertical-operator.test/tools/pause
+
+go 1.24
