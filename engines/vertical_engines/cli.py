@@ -5,9 +5,11 @@ from typing import Annotated
 
 import typer
 
-from vertical_engines.contract.serving import MODEL_PATH, STORE_PATH
+from vertical_engines.contract.serving import CONFIG_PATH, MODEL_PATH, PIPELINE_PATH, PYTHON_PATH, REPOSITORY_PATH, STORE_PATH
 
-app = typer.Typer(name="vertical-engines", help="Builds, stores and serves engines inside a toolchain image.", no_args_is_help=True, add_completion=False)
+app = typer.Typer(
+    name="vertical-engines", help="Builds, stores and serves engines inside a toolchain image.", no_args_is_help=True, add_completion=False
+)
 
 TERMINATION_LOG = "/dev/termination-log"
 
@@ -42,6 +44,23 @@ def remove(
     from vertical_engines.commands.remove import run_remove
 
     raise typer.Exit(run_remove(key=key, store=store, termination_log=termination_log))
+
+
+@app.command()
+def assemble(
+    config: Annotated[Path, typer.Option(help="Folder with the operator's plan and rendered config.pbtxt.")] = Path(CONFIG_PATH),
+    pipeline: Annotated[Path, typer.Option(help="Folder with the pipeline's models.")] = Path(PIPELINE_PATH),
+    repository: Annotated[Path, typer.Option(help="Model repository to fill; what is in it is removed.")] = Path(REPOSITORY_PATH),
+    python: Annotated[Path, typer.Option(help="Folder for the pipeline's packages; what is in it is removed.")] = Path(PYTHON_PATH),
+    store: Store = Path(STORE_PATH),
+    termination_log: TerminationLog = Path(TERMINATION_LOG),
+) -> None:
+    """Check the engine against this pod and fill the model repository. Exit 65: the termination message says what to correct."""
+    from vertical_engines.commands.assemble import run_assemble
+    from vertical_engines.repository.assembly import Places
+
+    places = Places(config=config, pipeline=pipeline, repository=repository, python=python)
+    raise typer.Exit(run_assemble(places=places, store=store, termination_log=termination_log))
 
 
 if __name__ == "__main__":

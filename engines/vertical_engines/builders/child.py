@@ -1,0 +1,76 @@
+"""Runs native code in a process of its own: output passed on line by line, life signs in between, its end told as a value."""
+
+import os
+import selectors
+import subprocess
+import time
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from vertical_engines.progress import Say, megabytes
+
+TAIL_LINES = 20
+LINE_LIMIT = 500
+"""Characters of a line that are kept: native code can print whole graphs in one."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a process ended: `code` as the shell counts, negative for a signal; `tail` its last lines; `peak` bytes of memory seen."""
+
+    code: int
+    tail: tuple[str, ...]
+    peak: int
+
+
+def run_child(command: list[str], *, say: Say, doing: str, life_sign_seconds: float = 5.0) -> Ended:
+    """Run a command to its end. It never outlives this call: whatever ends the call kills it."""
+    tail: deque[str] = deque(maxlen=TAIL_LINES)
+    started = time.monotonic()
+    peak = 0
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        for line in _lines(process, every=life_sign_seconds):
+            peak = max(peak, _memory(process.pid))
+            if line is None:
+                say(f"{doing}: {time.monotonic() - started:.0f} s so far, {megabytes(peak)} of memory")
+            elif text := line.decode(errors="replace").rstrip():
+                tail.append(text[:LINE_LIMIT])
+                say(f"  {text[:LINE_LIMIT]}")
+        return Ended(code=process.wait(), tail=tuple(tail), peak=peak)
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+
+def _lines(process: "subprocess.Popen[bytes]", *, every: float) -> Iterator[bytes | None]:
+    """Lines as they come; None whenever none came for `every` seconds."""
+    assert process.stdout is not None
+    output = process.stdout.fileno()
+    rest = b""
+    with process.stdout, selectors.DefaultSelector() as selector:
+        selector.register(output, selectors.EVENT_READ)
+        while True:
+            if not selector.select(timeout=every):
+                yield None
+                continue
+            chunk = os.read(output, 65536)
+            if not chunk:
+                break
+            *lines, rest = (rest + chunk).split(b"\n")
+            yield from lines
+            rest = rest[-65536:]
+    if rest:
+        yield rest
+
+
+def _memory(pid: int) -> int:
+    """Bytes resident at most so far; 0 when the process is gone or the system does not tell."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM:")), 0)

@@ -1,0 +1,79 @@
+"""The OpenVINO builder: a GGUF file, or an IR as it is, becomes an OpenVINO IR that openvino-genai serves on any x86-64 CPU.
+
+Native code runs in `openvino_native`, a process of its own: damaged models crash it.
+"""
+
+import shutil
+import sys
+import tempfile
+from importlib import metadata
+from pathlib import Path
+
+from vertical_engines.builders.child import run_child
+from vertical_engines.builders.host import memory_limit
+from vertical_engines.builders.openvino_source import IR_FILES, find_model, kind_of
+from vertical_engines.builders.protocol import SourceModel
+from vertical_engines.builders.translation import translate
+from vertical_engines.contract.engine import EngineIdentity
+from vertical_engines.contract.manifest import SmokeTest
+from vertical_engines.contract.reasons import Reason
+from vertical_engines.failure import Failure
+from vertical_engines.progress import Say
+
+DISTRIBUTIONS = ("openvino", "openvino-genai", "openvino-tokenizers")
+NATIVE = "vertical_engines.builders.openvino_native"
+
+
+class OpenVinoBuilder:
+    """GGUF is taken with the weights it has; no length or batch size is baked in: the server enforces the manifest's limits."""
+
+    def check(self, identity: EngineIdentity, *, model: Path) -> SourceModel:
+        if identity.accelerator:
+            raise Failure(
+                Reason.GPU_ARCH_UNSUPPORTED,
+                f"OpenVINO serves on CPUs: remove accelerator {identity.accelerator.product} from the placement",
+            )
+        if identity.weights != "source":
+            raise Failure(
+                Reason.UNSUPPORTED_BUILD_FLAG,
+                f"OpenVINO builds with weights: source only so far, not {identity.weights}: use a source that has that precision",
+            )
+        if identity.build.max_beam_width > 1:
+            raise Failure(
+                Reason.UNSUPPORTED_BUILD_FLAG,
+                f"max_beam_width is {identity.build.max_beam_width}: the OpenVINO backend decodes with width 1",
+            )
+        return find_model(model, max_seq_len=identity.build.max_seq_len)
+
+    def convert(self, source: SourceModel, *, identity: EngineIdentity, folder: Path, say: Say) -> None:
+        if kind_of(source) == "ir":
+            for path in source.files:
+                say(f"copying {path.name}")
+                shutil.copyfile(path, folder / path.name)
+            return
+        # openvino-genai writes the IR beside the file it is given, and the source may be read-only: hence a link, which must not stay.
+        link = folder / "model.gguf"
+        link.symlink_to(source.files[0].resolve())
+        self._run_native(["convert", str(link)], doing="conversion", source=source.files[0].name, say=say)
+        link.unlink()
+        if missing := [name for name in IR_FILES if not (folder / name).is_file()]:
+            raise Failure(Reason.BUILD_FAILED, f"the conversion ended well, but did not write {', '.join(missing)}")
+
+    def smoke_test(self, identity: EngineIdentity, *, folder: Path, say: Say) -> SmokeTest:
+        with tempfile.TemporaryDirectory(prefix="smoke-") as scratch:
+            report = Path(scratch, "smoke.json")
+            command = ["smoke-test", str(folder), identity.build.kv_layout, str(report)]
+            self._run_native(command, doing="smoke test", source="the built engine", say=say)
+            result = SmokeTest.model_validate_json(report.read_text(encoding="utf-8"))
+        if not result.tokens:
+            raise Failure(Reason.VERIFICATION_FAILED, f"the built engine loads, but generated nothing for {result.prompt!r}")
+        return result
+
+    def versions(self) -> dict[str, str]:
+        found = {name.replace("-", "_"): metadata.version(name) for name in DISTRIBUTIONS}
+        return {"python": ".".join(map(str, sys.version_info[:3])), **found}
+
+    def _run_native(self, arguments: list[str], *, doing: str, source: str, say: Say) -> None:
+        ended = run_child([sys.executable, "-u", "-m", NATIVE, *arguments], say=say, doing=doing)
+        if ended.code:
+            raise translate(ended, doing=doing, source=source, limit=memory_limit())

@@ -1,0 +1,49 @@
+"""The command `build`: the request from the environment, one engine in the store, the outcome in the termination message."""
+
+import os
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from vertical_engines.builders.building import build_engine
+from vertical_engines.builders.selection import builder_for
+from vertical_engines.commands.ending import run_to_end
+from vertical_engines.contract.build import REQUEST_VARIABLE, BuildOutcome, BuildRequest
+from vertical_engines.contract.reasons import Reason
+from vertical_engines.failure import Failure
+from vertical_engines.progress import progress
+from vertical_engines.store.volume import VolumeStore
+
+
+def read_request(text: str | None) -> BuildRequest:
+    """The request, proven to carry the key that this image computes too. Raises `Failure` with InvalidSpec or UnknownToolchain."""
+    if not text:
+        raise Failure(Reason.INVALID_SPEC, f"{REQUEST_VARIABLE} is not set: it holds the build request as JSON")
+    try:
+        request = BuildRequest.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the document"
+        raise Failure(
+            Reason.INVALID_SPEC, f"{REQUEST_VARIABLE} is not a build request that this image knows: {where}: {first['msg']}"
+        ) from None
+    if (key := request.identity.key()) != request.key:
+        raise Failure(
+            Reason.UNKNOWN_TOOLCHAIN,
+            f"operator and image disagree on the engine key ({request.key[:10]} and {key[:10]}): they come from different releases; "
+            "use the toolchain image of the operator's release",
+        )
+    return request
+
+
+def run_build(*, model: Path, store: Path, termination_log: Path) -> int:
+    """Build, or find built; returns the exit code."""
+    say = progress()
+
+    def work() -> BuildOutcome:
+        request = read_request(os.environ.get(REQUEST_VARIABLE))
+        builder = builder_for(request.identity.toolchain.backend)
+        manifest = build_engine(request, builder=builder, model=model, store=VolumeStore(store, say=say), say=say)
+        return BuildOutcome(manifest=manifest.summary())
+
+    return run_to_end(work, termination_log=termination_log, say=say)

@@ -1,0 +1,38 @@
+"""What an engine store can do, whatever kind it is."""
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol
+
+from vertical_engines.contract.manifest import Manifest
+
+
+class EngineStore(Protocol):
+    """Engines by key. Everything that writes needs the key held; reading does not.
+
+    Every method raises `Failure` with StoreUnavailable or StoreFull when the storage itself is at fault.
+    """
+
+    def hold(self, key: str) -> AbstractContextManager[None]:
+        """Hold a key against every other process that uses the store; waits for as long as another one holds it."""
+        ...
+
+    def open(self, key: str, *, digests: bool = False) -> Manifest:
+        """The manifest of a published engine whose files are all there. Raises EngineMissing or EngineCorrupt."""
+        ...
+
+    def stage(self, key: str, *, needed: int) -> Path:
+        """A new empty folder to build in, with at least `needed` bytes free. What dead builds left is removed first."""
+        ...
+
+    def publish(self, staged: Path, manifest: Manifest) -> None:
+        """Make a staged engine visible under the key of its manifest, at once and durably. Replaces what stands there unfinished."""
+        ...
+
+    def remove(self, key: str) -> bool:
+        """Remove an engine and everything left of its builds; False when there was nothing."""
+        ...
+
+    def writing(self) -> AbstractContextManager[None]:
+        """Around writes into a staged folder: what the operating system says about the storage becomes a `Failure`."""
+        ...

@@ -1,0 +1,112 @@
+"""The engine store on a mounted volume: staged in `.tmp`, renamed into place, manifest written last."""
+
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+from vertical_engines.contract.manifest import MANIFEST_NAME, Manifest
+from vertical_engines.contract.reasons import Reason
+from vertical_engines.failure import Failure
+from vertical_engines.progress import Say
+from vertical_engines.store import locks
+from vertical_engines.store.durable import sync_file, sync_tree, write_durably
+from vertical_engines.store.failures import free_bytes, storage_errors, store_full, store_unavailable
+from vertical_engines.store.reading import open_engine
+
+KEY = re.compile(r"[0-9a-f]{64}")
+
+
+class VolumeStore:
+    """`<root>/<key>/` are engines, `<root>/.tmp/<key>-<random>/` builds under way, `<root>/.locks/<key>` their locks."""
+
+    def __init__(self, root: Path, *, say: Say) -> None:
+        self.root = root
+        self._say = say
+        self._needed = 0
+
+    @contextmanager
+    def hold(self, key: str) -> Iterator[None]:
+        if not KEY.fullmatch(key):
+            raise Failure(Reason.INVALID_SPEC, f"not an engine key: {key!r}; a key is 64 lower-case hex digits")
+        if not self.root.is_dir():
+            raise store_unavailable(root=self.root, why="no such folder")
+        with self.writing():
+            lock = locks.acquire(self._lock_path(key), say=self._say)
+        try:
+            yield
+        finally:
+            os.close(lock)
+
+    def open(self, key: str, *, digests: bool = False) -> Manifest:
+        return open_engine(self.root, key, digests=digests)
+
+    def stage(self, key: str, *, needed: int) -> Path:
+        self._needed = needed
+        with self.writing():
+            self._clear_leftovers(key)
+            if (free := free_bytes(self.root)) < needed:
+                raise store_full(root=self.root, needed=needed, free=free)
+            staged = self.root / ".tmp" / f"{key}-{secrets.token_hex(4)}"
+            staged.mkdir(parents=True)
+            return staged
+
+    def publish(self, staged: Path, manifest: Manifest) -> None:
+        engine = self.root / manifest.key
+        with self.writing():
+            sync_tree(staged)
+            self._discard(engine)
+            staged.rename(engine)
+            sync_file(self.root)
+            write_durably(engine / MANIFEST_NAME, manifest.to_json())
+
+    def remove(self, key: str) -> bool:
+        with self.writing():
+            engine = self.root / key
+            found = engine.exists()
+            self._discard(engine)
+            found = self._clear_leftovers(key) or found
+            self._lock_path(key).unlink(missing_ok=True)
+            return found
+
+    def writing(self) -> AbstractContextManager[None]:
+        return storage_errors(self.root, needed=self._needed)
+
+    def _lock_path(self, key: str) -> Path:
+        return self.root / ".locks" / key
+
+    def _discard(self, engine: Path) -> None:
+        """Take a folder out of sight in one step before its files go, so that a half-removed engine is never seen under its key."""
+        if not engine.exists():
+            return
+        hidden = self.root / ".tmp" / f"{engine.name}-{secrets.token_hex(4)}"
+        hidden.parent.mkdir(exist_ok=True)
+        engine.rename(hidden)
+        sync_file(self.root)
+        shutil.rmtree(hidden)
+
+    def _clear_leftovers(self, held_key: str) -> bool:
+        """Remove what dead builds left: of the held key everything, of others only when nobody holds their lock.
+
+        Returns whether the held key had any.
+        """
+        found = False
+        scratch = self.root / ".tmp"
+        for leftover in sorted(scratch.iterdir()) if scratch.is_dir() else []:
+            key = leftover.name.partition("-")[0]
+            if key == held_key:
+                found = True
+                self._clear(leftover)
+            elif KEY.fullmatch(key):
+                with locks.held_if_free(self._lock_path(key)) as dead:
+                    if dead:
+                        self._clear(leftover)
+                        self._lock_path(key).unlink(missing_ok=True)
+        return found
+
+    def _clear(self, leftover: Path) -> None:
+        self._say(f"removing what a dead build left: {leftover.name}")
+        shutil.rmtree(leftover)
