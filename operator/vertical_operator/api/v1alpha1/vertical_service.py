@@ -1,0 +1,137 @@
+"""The spec of a VerticalService."""
+
+import re
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import ConfigDict, Field
+
+from vertical_engines.contract.engine import Weights
+from vertical_engines.contract.frozen import Frozen
+from vertical_operator.api.v1alpha1.group import API_VERSION
+from vertical_operator.api.v1alpha1.metadata import ObjectMeta
+from vertical_operator.api.v1alpha1.rules import Rule, Ruled, exactly_one
+from vertical_operator.api.v1alpha1.scalars import LongText, ObjectName, Size, Text, TritonName, distinct, list_map
+from vertical_operator.api.v1alpha1.service_status import VerticalServiceStatus
+from vertical_operator.api.v1alpha1.sources import ImageSource, ModelSource
+from vertical_operator.api.v1alpha1.variant import ToolchainSpec, Variant
+
+
+class ModelSpec(Frozen):
+    """The SLM: its name in Triton, its source and the precision of its weights."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    name: TritonName = "generator"
+    """Triton model name."""
+    revision: Text = ""
+    """Free text, part of the engine key: change it when the source changes under the same reference."""
+    weights: Weights = "source"
+    """source: as the source has them."""
+    source: ModelSource
+
+
+class PipelineSpec(Frozen):
+    """The part of the Triton model repository that the ML engineer owns."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    image: ImageSource
+    entrypoint: TritonName
+    """The model that clients call and the canary exercises."""
+    parameters: Annotated[dict[str, LongText], Field(max_length=32)] = Field(default_factory=dict)
+    """Handed to the pipeline's models."""
+
+
+class ClaimReference(Frozen):
+    """An existing PersistentVolumeClaim of the same namespace."""
+
+    claim_name: ObjectName
+
+
+class ClaimTemplate(Frozen):
+    """A PersistentVolumeClaim that the operator makes and that goes with the service."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    storage_class_name: ObjectName | None = None
+    """Left out: the cluster's default."""
+    access_modes: Annotated[
+        tuple[Literal["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"], ...], Field(min_length=1, max_length=4)
+    ] = ("ReadWriteOnce",)
+    size: Size
+
+
+class EngineStore(Ruled):
+    """Where engines live."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            cel="has(self.persistentVolumeClaim) != has(self.volumeClaimTemplate)",
+            message="set exactly one engine store: persistentVolumeClaim or volumeClaimTemplate",
+            holds=exactly_one,
+        ),
+    )
+
+    persistent_volume_claim: ClaimReference | None = None
+    volume_claim_template: ClaimTemplate | None = None
+
+
+class PullSecret(Frozen):
+    """A Secret of type kubernetes.io/dockerconfigjson in the same namespace."""
+
+    name: ObjectName
+
+
+def _toolchain_everywhere(spec: "VerticalServiceSpec") -> bool:
+    if spec.toolchain:
+        return True
+    return all(variant.toolchain or all(placement.toolchain for placement in variant.placements) for variant in spec.variants)
+
+
+TOOLCHAIN_EVERYWHERE = Rule(
+    cel="has(self.toolchain) || self.variants.all(v, has(v.toolchain) || v.placements.all(p, has(p.toolchain)))",
+    message="no toolchain for some placement: set spec.toolchain, or toolchain in each variant or placement",
+    holds=_toolchain_everywhere,
+)
+NO_CACHED_ENTRYPOINT = Rule(
+    cel="self.variants.all(v, !has(v.responseCache) || !(self.pipeline.entrypoint in v.responseCache.models))",
+    message="responseCache.models must not contain pipeline.entrypoint: cache the internal models behind it",
+    holds=lambda spec: all(v.response_cache is None or spec.pipeline.entrypoint not in v.response_cache.models for v in spec.variants),
+)
+
+
+class VerticalServiceSpec(Ruled):
+    """One business service around one SLM."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+    rules: ClassVar[tuple[Rule, ...]] = (TOOLCHAIN_EVERYWHERE, NO_CACHED_ENTRYPOINT)
+
+    model: ModelSpec
+    toolchain: ToolchainSpec | None = None
+    """For all variants; a variant or a placement may set another."""
+    pipeline: PipelineSpec
+    engine_store: EngineStore
+    image_pull_secrets: Annotated[tuple[PullSecret, ...], list_map("name", max_items=8), distinct("name")] = ()
+    """For every pod of the service, builds too."""
+    variants: Annotated[tuple[Variant, ...], list_map("name", max_items=8, min_items=1), distinct("name")]
+
+
+SERVICE_NAME = re.compile(r"[a-z]([-a-z0-9]{0,38}[a-z0-9])?")
+SHORT_NAME = Rule(
+    cel="self.metadata.name.matches('^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$')",
+    message="metadata.name starts the names of Services and labels: use at most 40 lower-case letters, digits and '-', "
+    "beginning with a letter and ending with a letter or digit",
+    holds=lambda service: SERVICE_NAME.fullmatch(service.metadata.name) is not None,
+)
+
+
+class VerticalService(Ruled):
+    """A vertical: one small language model, built and served in one or more variants side by side."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (SHORT_NAME,)
+
+    api_version: Literal["serving.vertical-operator.io/v1alpha1"] = API_VERSION
+    kind: Literal["VerticalService"] = "VerticalService"
+    metadata: ObjectMeta
+    spec: VerticalServiceSpec
+    status: VerticalServiceStatus = VerticalServiceStatus()
