@@ -1,0 +1,1 @@
+"""Verticals: business services around one small language model each."""
