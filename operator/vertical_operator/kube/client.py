@@ -86,8 +86,8 @@ class ApiServer:
         except Gone:
             return None
 
-    async def list_owned(self, kind: str, *, namespace: str | None, selector: Mapping[str, str]) -> list[Manifest]:
-        query = {"limit": str(PAGE_SIZE), "labelSelector": ",".join(f"{name}={value}" for name, value in sorted(selector.items()))}
+    async def list_owned(self, kind: str, *, namespace: str | None, selector: str) -> list[Manifest]:
+        query = {"limit": str(PAGE_SIZE), "labelSelector": selector}
         items: list[Manifest] = []
         while True:
             page = await self.request("list", kind, namespace=namespace, query=query)

@@ -13,8 +13,8 @@ class Cluster(Protocol):
     async def get(self, kind: str, *, namespace: str | None, name: str) -> Manifest | None:
         """One object, or None when it does not exist."""
 
-    async def list_owned(self, kind: str, *, namespace: str | None, selector: Mapping[str, str]) -> list[Manifest]:
-        """Every object of a kind that carries all labels of the selector; namespace None: of the whole cluster."""
+    async def list_owned(self, kind: str, *, namespace: str | None, selector: str) -> list[Manifest]:
+        """Every object of a kind that a label selector (`a=b,c=d`; empty: all) matches; namespace None: of the whole cluster."""
 
     async def apply(self, manifest: Manifest, *, field_manager: str, force: bool = True) -> Manifest:
         """Server-side apply of the full intent of one field manager; returns the object as it is now."""
