@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tests.cluster.golang import go
@@ -66,6 +67,7 @@ def fresh(tool: GoTool, *, folder: Path) -> bool:
     return (folder / tool.name).exists() and stamp.exists() and stamp.read_text() == fingerprint(tool)
 
 
+@cache
 def fingerprint(tool: GoTool) -> str:
     """sha256 of everything that the project says about the binary: pins, sources, flags."""
     content = hashlib.sha256(" ".join([tool.package, *_flags(tool)]).encode())

@@ -1,0 +1,1 @@
+"""A cluster of kind: what people with a Docker or Podman engine already know."""
