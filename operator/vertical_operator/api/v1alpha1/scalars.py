@@ -22,7 +22,7 @@ Size = Annotated[str, Field(max_length=20, pattern=r"^[1-9][0-9]*(Ki|Mi|Gi|Ti|k|
 Tokens = Annotated[int, Field(strict=True, ge=1, le=10_000_000)]
 Requests = Annotated[int, Field(strict=True, ge=1, le=100_000)]
 
-QUANTITY_PATTERN = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
+QUANTITY_PATTERN = r"^(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
 Quantity = Annotated[
     StrictInt | Annotated[str, Field(pattern=QUANTITY_PATTERN, max_length=40)],
     WithJsonSchema(

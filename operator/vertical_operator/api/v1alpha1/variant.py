@@ -37,8 +37,16 @@ class AcceleratorSpec(Frozen):
     """GPUs of one pod."""
 
 
-class Toleration(Frozen):
+class Toleration(Ruled):
     """A node taint that pods of the placement tolerate."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            cel="self.operator == 'Exists' ? !has(self.value) : has(self.key)",
+            message="a toleration with operator Exists has no value; with operator Equal (the default) it needs a key",
+            holds=lambda toleration: toleration.value is None if toleration.operator == "Exists" else toleration.key is not None,
+        ),
+    )
 
     key: Text | None = None
     operator: Literal["Exists", "Equal"] = "Equal"
