@@ -3,6 +3,7 @@
 Native code runs in `openvino_native`, a process of its own: damaged models crash it.
 """
 
+import os
 import shutil
 import sys
 import tempfile
@@ -22,6 +23,14 @@ from vertical_engines.progress import Say
 
 DISTRIBUTIONS = ("openvino", "openvino-genai", "openvino-tokenizers")
 NATIVE = "vertical_engines.builders.openvino_native"
+
+
+def writable(path: Path, *, scratch: Path, say: Say) -> Path:
+    """The file itself, or a copy in scratch: openvino-genai's reader opens a GGUF file for writing, although it only reads it."""
+    if os.access(path, os.W_OK):
+        return path.resolve()
+    say(f"copying {path.name}: it is read-only here")
+    return Path(shutil.copyfile(path, scratch / path.name))
 
 
 class OpenVinoBuilder:
@@ -51,10 +60,11 @@ class OpenVinoBuilder:
                 say(f"copying {path.name}")
                 shutil.copyfile(path, folder / path.name)
             return
-        # openvino-genai writes the IR beside the file it is given, and the source may be read-only: hence a link, which must not stay.
+        # openvino-genai writes the IR beside the file it is given: hence a link in the folder, which must not stay.
         link = folder / "model.gguf"
-        link.symlink_to(source.files[0].resolve())
-        self._run_native(["convert", str(link)], doing="conversion", source=source.files[0].name, say=say)
+        with tempfile.TemporaryDirectory(prefix="convert-") as scratch:
+            link.symlink_to(writable(source.files[0], scratch=Path(scratch), say=say))
+            self._run_native(["convert", str(link)], doing="conversion", source=source.files[0].name, say=say)
         link.unlink()
         if missing := [name for name in IR_FILES if not (folder / name).is_file()]:
             raise Failure(Reason.BUILD_FAILED, f"the conversion ended well, but did not write {', '.join(missing)}")
