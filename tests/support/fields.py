@@ -27,7 +27,8 @@ ATOMIC_MAPS = frozenset({"selector", "fieldRef", "resourceFieldRef", "configMapK
 UNMANAGED = {
     (): frozenset({"f:apiVersion", "f:kind", "f:status"}),
     ("f:metadata",): frozenset(
-        f"f:{name}" for name in ("name", "namespace", "uid", "resourceVersion", "generation", "managedFields", "creationTimestamp", "deletionTimestamp")
+        f"f:{name}"
+        for name in ("name", "namespace", "uid", "resourceVersion", "generation", "managedFields", "creationTimestamp", "deletionTimestamp")
     ),
 }
 
@@ -102,7 +103,9 @@ def _merged_list(live: list[Any], manifest: list[Any], path: Path, *, keys: tupl
     known = {key_segment(item, keys): item for item in live}
     wanted = {key_segment(item, keys): item for item in manifest}
     first = [
-        merged(known[segment], item, (*path, segment), kind=kind) if segment in known and path[-1] != "f:ownerReferences" else deepcopy(item)
+        merged(known[segment], item, (*path, segment), kind=kind)
+        if segment in known and path[-1] != "f:ownerReferences"
+        else deepcopy(item)
         for segment, item in wanted.items()
     ]
     return [*first, *(item for segment, item in known.items() if segment not in wanted)]

@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.support.defaults import set_defaults
 from tests.support.fields import Path, fields_of, merged, tree_of, value_at, without
+
 from vertical_operator.kube.failures import Conflict, Gone
 from vertical_operator.kube.port import Manifest
 
@@ -95,7 +96,9 @@ class MemoryCluster:
         request = self._begin("patch_status", kind, name)
         if (kind, namespace or "", name) not in self._objects:
             raise Gone(f"{kind} {name} not found", code=404)
-        result = self.set_status(kind, namespace or "", name, status=merge_patched(self._objects[(kind, namespace or "", name)].body.get("status") or {}, status))
+        result = self.set_status(
+            kind, namespace or "", name, status=merge_patched(self._objects[(kind, namespace or "", name)].body.get("status") or {}, status)
+        )
         self.after(request)
         return result
 
@@ -241,7 +244,9 @@ class MemoryCluster:
         """A copy as the server would answer: with managedFields and the status default."""
         body = deepcopy(stored.body)
         body["metadata"]["managedFields"] = [
-            {"manager": name, "operation": "Apply", "fieldsType": "FieldsV1", "fieldsV1": tree_of(paths)} for name, paths in stored.managers.items() if paths
+            {"manager": name, "operation": "Apply", "fieldsType": "FieldsV1", "fieldsV1": tree_of(paths)}
+            for name, paths in stored.managers.items()
+            if paths
         ]
         if body["kind"] in WITH_STATUS_DEFAULT:
             body.setdefault("status", {"observedGeneration": -1})

@@ -4,12 +4,16 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-
 from tests.support.memory_cluster import merge_patched
+
 from vertical_operator.kube.merge_patch import merge_patch
 
 NAMES = st.sampled_from(["a", "b", "c"])
-VALUES = st.recursive(st.integers(0, 3) | st.text(max_size=2) | st.booleans(), lambda v: st.lists(v, max_size=3) | st.dictionaries(NAMES, v, max_size=3), max_leaves=8)
+VALUES = st.recursive(
+    st.integers(0, 3) | st.text(max_size=2) | st.booleans(),
+    lambda v: st.lists(v, max_size=3) | st.dictionaries(NAMES, v, max_size=3),
+    max_leaves=8,
+)
 OBJECTS = st.dictionaries(NAMES, VALUES, max_size=3)
 
 

@@ -104,8 +104,9 @@ async def test_age_is_that_of_the_longest_waiting_key() -> None:
     assert queue.oldest_age == 0
     queue.add("a")
     queue.add_after("b", 0.02)
-    while queue.depth < 2:
-        await asyncio.sleep(0.005)
+    later = asyncio.Event()
+    asyncio.get_running_loop().call_later(0.03, later.set)
+    await later.wait()
     assert queue.oldest_age >= 0.015
     await queue.get()
     assert queue.oldest_age < 0.015

@@ -84,6 +84,10 @@ class WorkQueue(Generic[K]):
         """Forget the failures of a key."""
         self._failures.pop(key, None)
 
+    def failures(self, key: K) -> int:
+        """How often the key failed in a row."""
+        return self._failures.get(key, 0)
+
     @property
     def depth(self) -> int:
         """Keys that wait for a worker now."""

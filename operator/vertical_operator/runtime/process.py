@@ -1,0 +1,160 @@
+"""The operator process: what runs beside what, in which order, and how it ends. Any part that ends unexpectedly ends the process."""
+
+import asyncio
+import logging
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+
+from vertical_operator.api.v1alpha1.group import ENGINE, FIELD_MANAGER, VERTICAL_SERVICE
+from vertical_operator.core.settings import OperatorSettings
+from vertical_operator.kube.client import ApiServer, connect
+from vertical_operator.kube.failures import ClusterFailure, Gone, Terminal
+from vertical_operator.kube.lease import Lease, LeaseLost, ServerLease
+from vertical_operator.kube.port import Manifest
+from vertical_operator.runtime.controller import Controller
+from vertical_operator.runtime.events import EventRecorder
+from vertical_operator.runtime.health import Vitals, beat, http_application, serve_http
+from vertical_operator.runtime.keys import Key, keys_of
+from vertical_operator.runtime.metrics import Metrics
+from vertical_operator.runtime.queue import WorkQueue
+from vertical_operator.runtime.resync import Resync
+from vertical_operator.runtime.settings import RuntimeSettings
+from vertical_operator.runtime.transitions import Transition
+from vertical_operator.runtime.watch import watch, watch_registry
+from vertical_operator.runtime.worker import Worker
+
+WAIT_FOR_KINDS_SECONDS = 2.0
+
+logger = logging.getLogger(__name__)
+
+
+class Stopped(Exception):
+    """The watches ended because they were asked to: the clean end of the task group."""
+
+
+async def run(settings: RuntimeSettings) -> int:
+    """Run until SIGTERM or SIGINT (returns 0) or until a part fails (returns 1, the reason is in the log). Raises ValueError: no access."""
+    stop = asyncio.Event()
+    _stop_on_signals(stop)
+    metrics = Metrics()
+    async with await connect(kubeconfig=settings.kubeconfig, count=metrics.count_request) as server:
+        operator = Operator(settings, server=server, metrics=metrics, stop=stop)
+        try:
+            async with serve_http(http_application(operator.vitals, metrics=metrics), host=settings.http_host, port=settings.http_port):
+                await operator.run()
+        except* Stopped:
+            logger.info("stopped as asked")
+            return 0
+        except* (LeaseLost, ClusterFailure, OSError) as group:
+            for error in group.exceptions:
+                logger.error("the operator ends: %s", error)
+            return 1
+    return 0
+
+
+class Operator:
+    """The parts of one process and their wiring."""
+
+    def __init__(self, settings: RuntimeSettings, *, server: ApiServer, metrics: Metrics, stop: asyncio.Event) -> None:
+        self._settings, self._server, self._metrics, self._stop = settings, server, metrics, stop
+        self._queue: WorkQueue[Key] = WorkQueue()
+        clock = asyncio.get_running_loop().time
+        self.vitals = Vitals(clock=clock, waiting=lambda: self._queue.depth, progressed_at=clock())
+        self._recorder = EventRecorder(self._send_event, instance=settings.pod, clock=clock)
+        core = OperatorSettings(registry=settings.image_registry, toolchain_images=settings.toolchain_images)
+        self._controller = Controller(server, settings=core, clock=lambda: datetime.now(UTC), report=self._report)
+        self._resync = Resync(server, self._queue, namespaces=settings.watch_namespaces, interval=settings.resync_seconds)
+
+    async def run(self) -> None:
+        """Stand by, then lead. Ends only by an exception: Stopped after a signal, LeaseLost, or what broke."""
+        store = ServerLease(self._server, namespace=self._settings.namespace, name=self._settings.lease_name)
+        lease = Lease(store, identity=self._settings.pod)
+        async with asyncio.TaskGroup() as group:
+            heart = group.create_task(beat(self.vitals, metrics=self._metrics, measure=self._measure))
+            stopper = group.create_task(self._stop_early())
+            await self._wait_for_kinds()
+            self.vitals.ready = True
+            logger.info("standing by for the lease", extra={"fields": {"pod": self._settings.pod}})
+            await lease.acquire()
+            async with self._leading(lease):
+                # From here on kopf has the signals. Everything is started before it: it takes later tasks for its own.
+                stopper.cancel()
+                for task in (
+                    lease.keep(),
+                    self._recorder.run(),
+                    self._resync.run(),
+                    *(self._worker().run() for _ in range(self._settings.workers)),
+                ):
+                    group.create_task(task)
+                await asyncio.sleep(0)
+                registry = watch_registry(seen=self._seen, relisted=self._relisted, access=self._server.access)
+                await watch(registry=registry, namespaces=self._settings.watch_namespaces, ready=asyncio.Event(), stop=self._stop)
+            heart.cancel()
+            raise Stopped
+
+    @asynccontextmanager
+    async def _leading(self, lease: Lease) -> AsyncIterator[None]:
+        logger.info("leading", extra={"fields": {"pod": self._settings.pod}})
+        self.vitals.leads = True
+        self._metrics.leader.set(1)
+        try:
+            yield
+        finally:
+            self._metrics.leader.set(0)
+            self.vitals.leads = False
+            # Workers may still be at it for a moment: two at once are harmless by design.
+            async with asyncio.timeout(2.0):
+                await asyncio.shield(lease.release())
+
+    async def _wait_for_kinds(self) -> None:
+        """Wait for our own kinds: a watch looks for kinds once, at its start, and one that was not there then is never watched."""
+        told = False
+        while True:
+            try:
+                for kind in (VERTICAL_SERVICE.name, ENGINE.name):
+                    for namespace in self._settings.watch_namespaces or (None,):
+                        await self._server.list_owned(kind, namespace=namespace, selector=f"{kind}=none")
+                return
+            except (Gone, Terminal) as failure:
+                hint = "install the CRDs" if isinstance(failure, Gone) else "check the ClusterRole"
+                if not told:
+                    logger.warning("the operator's own kinds can't be read yet (%s): %s", hint, failure.message)
+                told = True
+            except ClusterFailure as failure:
+                logger.warning("the API server can't be reached yet: %s", failure.message)
+            await asyncio.sleep(WAIT_FOR_KINDS_SECONDS)
+
+    async def _stop_early(self) -> None:
+        await self._stop.wait()
+        raise Stopped
+
+    def _worker(self) -> Worker:
+        return Worker(self._queue, self._controller, metrics=self._metrics, vitals=self.vitals)
+
+    def _seen(self, body: Manifest) -> None:
+        for key in keys_of(body):
+            self._queue.add(key)
+
+    def _relisted(self) -> None:
+        self._metrics.relists.inc()
+        self._resync.ask()
+
+    def _measure(self) -> None:
+        self._metrics.queue_depth.set(self._queue.depth)
+        self._metrics.queue_age.set(self._queue.oldest_age)
+
+    def _report(self, about: Manifest, transition: Transition) -> None:
+        self._metrics.transitions.labels(about["kind"], transition.type, transition.status).inc()
+        self._recorder.record(about, transition)
+
+    async def _send_event(self, event: Manifest) -> None:
+        await self._server.apply(event, field_manager=FIELD_MANAGER)
+
+
+def _stop_on_signals(stop: asyncio.Event) -> None:
+    """Until kopf takes the signals over, and again when it has not started."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
