@@ -7,7 +7,6 @@ from vertical_engines.sdk import TritonPythonModel
 from .index import load_index
 from .logic.decision import decide
 from .logic.prompt import MAX_TOKENS, build_prompt, read_vote
-from .logic.records import comparable
 from .logic.retrieval import Ranked
 from .schemas import BlsRequest, BlsResponse, Candidate, EncoderRequest, EncoderResponse, GeneratorRequest, GeneratorResponse
 
@@ -30,13 +29,12 @@ class PoiMatchingBls(TritonPythonModel[BlsRequest, BlsResponse]):
         self._index = load_index(folder / self.arguments["model_version"] / "index", encoder=folder.parent / ENCODER)
 
     def handle(self, request: BlsRequest) -> BlsResponse:
-        address = request.address or []
-        receipt = comparable(
-            name=request.name or "", branch=request.subname or "", address=address, phones=request.tel or [], biznum=request.biznum or ""
-        )
+        receipt = request.comparable()
         encoded = self._infer_model(EncoderRequest(text=[receipt.text]), EncoderResponse, ENCODER)
         ranked = self._index.search(encoded.embedding[0], receipt, limit=SHOWN_CANDIDATES)
-        prompt = build_prompt(name=f"{request.name or ''} {request.subname or ''}", address=" ".join(address), place=ranked[0].place)
+        prompt = build_prompt(
+            name=f"{request.name or ''} {request.subname or ''}", address=" ".join(request.address or []), place=ranked[0].place
+        )
         answer = self._infer_model(GeneratorRequest(prompt=prompt, max_tokens=MAX_TOKENS), GeneratorResponse, self._generator)
         match = decide(ranked)
         place = match.place if match else None

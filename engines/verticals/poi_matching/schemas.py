@@ -6,6 +6,8 @@ from pydantic import BaseModel, Field, model_validator
 
 from vertical_engines.sdk import NDArray, TritonFieldModel, TritonType
 
+from .logic.records import Comparable, comparable
+
 NAME_LIMIT = 200
 LINE_LIMIT = 300
 LINES_LIMIT = 10
@@ -29,6 +31,12 @@ class BlsRequest(TritonFieldModel):
         if not any(text and text.strip() for text in texts):
             raise ValueError("name, subname, biznum, address, tel: at least one must not be empty")
         return self
+
+    def comparable(self) -> Comparable:
+        """The receipt in the form in which it is compared with places."""
+        return comparable(
+            name=self.name or "", branch=self.subname or "", address=self.address or [], phones=self.tel or [], biznum=self.biznum or ""
+        )
 
 
 class Candidate(BaseModel):
