@@ -1,6 +1,5 @@
 """The port on the official asyncio client. It uses the client's transport, credentials and TLS, never its model objects."""
 
-import asyncio
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -145,7 +144,7 @@ class ApiServer:
             answer = await self._client.call_api(method, url, headers, content, _request_timeout=self._timeout)
             text = (await answer.read()).decode(errors="replace")
             code = answer.status
-        except (aiohttp.ClientError, TimeoutError, asyncio.TimeoutError, OSError) as error:
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise no_answer(error) from error
         finally:
             self._count(verb, kind, code)

@@ -3,9 +3,10 @@
 import asyncio
 import logging
 import signal
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
+from typing import Any
 
 from vertical_operator.api.v1alpha1.group import ENGINE, FIELD_MANAGER, VERTICAL_SERVICE
 from vertical_operator.core.settings import OperatorSettings
@@ -26,6 +27,7 @@ from vertical_operator.runtime.watch import watch, watch_registry
 from vertical_operator.runtime.worker import Worker
 
 WAIT_FOR_KINDS_SECONDS = 2.0
+LET_GO_SECONDS = 3.0
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +41,7 @@ async def run(settings: RuntimeSettings) -> int:
     stop = asyncio.Event()
     _stop_on_signals(stop)
     metrics = Metrics()
+    code = 0
     async with await connect(kubeconfig=settings.kubeconfig, count=metrics.count_request) as server:
         operator = Operator(settings, server=server, metrics=metrics, stop=stop)
         try:
@@ -46,12 +49,11 @@ async def run(settings: RuntimeSettings) -> int:
                 await operator.run()
         except* Stopped:
             logger.info("stopped as asked")
-            return 0
         except* (LeaseLost, ClusterFailure, OSError) as group:
             for error in group.exceptions:
                 logger.error("the operator ends: %s", error)
-            return 1
-    return 0
+            code = 1
+    return code
 
 
 class Operator:
@@ -72,41 +74,36 @@ class Operator:
         store = ServerLease(self._server, namespace=self._settings.namespace, name=self._settings.lease_name)
         lease = Lease(store, identity=self._settings.pod)
         async with asyncio.TaskGroup() as group:
-            heart = group.create_task(beat(self.vitals, metrics=self._metrics, measure=self._measure))
+            group.create_task(beat(self.vitals, metrics=self._metrics, measure=self._measure))
             stopper = group.create_task(self._stop_early())
             await self._wait_for_kinds()
             self.vitals.ready = True
             logger.info("standing by for the lease", extra={"fields": {"pod": self._settings.pod}})
             await lease.acquire()
-            async with self._leading(lease):
-                # From here on kopf has the signals. Everything is started before it: it takes later tasks for its own.
-                stopper.cancel()
-                for task in (
-                    lease.keep(),
-                    self._recorder.run(),
-                    self._resync.run(),
-                    *(self._worker().run() for _ in range(self._settings.workers)),
-                ):
-                    group.create_task(task)
-                await asyncio.sleep(0)
-                registry = watch_registry(seen=self._seen, relisted=self._relisted, access=self._server.access)
-                await watch(registry=registry, namespaces=self._settings.watch_namespaces, ready=asyncio.Event(), stop=self._stop)
-            heart.cancel()
+            # From here on kopf has the signals. Everything is started before it: it takes later tasks for its own.
+            stopper.cancel()
+            workers = (self._worker().run() for _ in range(self._settings.workers))
+            parts = [group.create_task(part) for part in (lease.keep(), self._recorder.run(), self._resync.run(), *workers)]
+            await self._lead(lease, parts=parts)
             raise Stopped
 
-    @asynccontextmanager
-    async def _leading(self, lease: Lease) -> AsyncIterator[None]:
+    async def _lead(self, lease: Lease, *, parts: Collection[asyncio.Task[None]]) -> None:
+        """Watch until the end; then let go in order: no more work, then the lease, so that the next one starts on a quiet field."""
         logger.info("leading", extra={"fields": {"pod": self._settings.pod}})
         self.vitals.leads = True
         self._metrics.leader.set(1)
+        registry = watch_registry(seen=self._seen, relisted=self._relisted, access=self._server.access)
         try:
-            yield
+            await watch(registry=registry, namespaces=self._settings.watch_namespaces, ready=asyncio.Event(), stop=self._stop)
         finally:
+            for part in parts:
+                part.cancel()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LET_GO_SECONDS):
+                    await asyncio.gather(*parts, return_exceptions=True)
+                    await lease.release()
             self._metrics.leader.set(0)
             self.vitals.leads = False
-            # Workers may still be at it for a moment: two at once are harmless by design.
-            async with asyncio.timeout(2.0):
-                await asyncio.shield(lease.release())
 
     async def _wait_for_kinds(self) -> None:
         """Wait for our own kinds: a watch looks for kinds once, at its start, and one that was not there then is never watched."""
@@ -133,7 +130,7 @@ class Operator:
     def _worker(self) -> Worker:
         return Worker(self._queue, self._controller, metrics=self._metrics, vitals=self.vitals)
 
-    def _seen(self, body: Manifest) -> None:
+    def _seen(self, body: Mapping[str, Any]) -> None:
         for key in keys_of(body):
             self._queue.add(key)
 
