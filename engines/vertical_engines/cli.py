@@ -5,7 +5,16 @@ from typing import Annotated
 
 import typer
 
-from vertical_engines.contract.serving import CONFIG_PATH, MODEL_PATH, PIPELINE_PATH, PYTHON_PATH, REPOSITORY_PATH, STORE_PATH
+from vertical_engines.contract.serving import (
+    CONFIG_PATH,
+    GUARD_PORT,
+    HTTP_PORT,
+    MODEL_PATH,
+    PIPELINE_PATH,
+    PYTHON_PATH,
+    REPOSITORY_PATH,
+    STORE_PATH,
+)
 
 app = typer.Typer(
     name="vertical-engines", help="Builds, stores and serves engines inside a toolchain image.", no_args_is_help=True, add_completion=False
@@ -61,6 +70,21 @@ def assemble(
 
     places = Places(config=config, pipeline=pipeline, repository=repository, python=python)
     raise typer.Exit(run_assemble(places=places, store=store, termination_log=termination_log))
+
+
+@app.command()
+def guard(
+    config: Annotated[Path, typer.Option(help="Folder with the operator's plan.")] = Path(CONFIG_PATH),
+    repository: Annotated[Path, typer.Option(help="Model repository, for the canary of the entry model.")] = Path(REPOSITORY_PATH),
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "0.0.0.0",
+    http_port: Annotated[int, typer.Option(help="Port of the HTTP front.")] = HTTP_PORT,
+    admin_port: Annotated[int, typer.Option(help="Port of the probes and the drain.")] = GUARD_PORT,
+) -> None:
+    """Answer probes from real inferences, front HTTP, drain before shutdown. Runs until SIGTERM."""
+    from vertical_engines.commands.guard import run_guard
+    from vertical_engines.guard.sidecar import Addresses
+
+    run_guard(config=config, repository=repository, addresses=Addresses(host=host, http_port=http_port, admin_port=admin_port))
 
 
 if __name__ == "__main__":

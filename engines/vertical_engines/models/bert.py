@@ -19,9 +19,10 @@ LARGEST_NEGATIVE = numpy.finfo(numpy.float16).min
 def build_encoder(source: Path, target: Path, *, half: bool = True) -> None:
     """Write `openvino_model.xml`, `.bin` and `tokenizer.json` into `target`.
 
-    `source` is a sentence-transformers folder: config.json, model.safetensors, tokenizer.json, and sentence_bert_config.json for the longest text.
-    The model takes input_ids and attention_mask (int64 [texts, tokens]) and gives embedding (float32 [texts, hidden size], length 1).
-    With `half` the weights are stored as float16. Raises ValueError for another architecture than BERT.
+    `source` is a sentence-transformers folder: config.json, model.safetensors, tokenizer.json and, for the longest
+    text, sentence_bert_config.json. The model takes input_ids and attention_mask (int64 [texts, tokens]) and gives
+    embedding (float32 [texts, hidden size], rows of length 1). With `half` the weights are stored as float16.
+    Raises ValueError for another architecture than BERT.
     """
     config = json.loads((source / "config.json").read_text(encoding="utf-8"))
     _check(config)

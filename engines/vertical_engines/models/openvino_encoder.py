@@ -1,7 +1,8 @@
 """A sentence encoder as a Triton python model on OpenVINO: texts in, embeddings of length 1 out.
 
-The files that `vertical_engines.models.bert.build_encoder` writes are expected in the model's version folder, or where the parameter `encoder_dir` points.
-Input `text` TYPE_STRING [-1]; output `embedding` TYPE_FP32 [-1, -1]: one row a text. Texts that are too long are cut, as the encoder was trained.
+The files that `vertical_engines.models.bert.build_encoder` writes are expected in the model's version folder, or where
+the parameter `encoder_dir` points. Input `text` TYPE_STRING [-1]; output `embedding` TYPE_FP32 [-1, -1]: one row a text.
+Texts that are too long are cut, as the encoder was trained.
 """
 
 import json

@@ -31,7 +31,7 @@ def refuse_placeholders(text: str, *, where: str) -> None:
         if (column := line.find(PLACEHOLDER)) >= 0:
             raise Failure(
                 Reason.PIPELINE_INVALID,
-                f"{where}:{number}:{column + 1} : a placeholder is not filled in: {line.strip()}; write the value or use spec.pipeline.parameters",
+                f"{where}:{number}:{column + 1} : a placeholder is not filled in: {line.strip()}; write the value",
             )
 
 
