@@ -27,27 +27,27 @@ def build_engine(request: BuildRequest, *, builder: Builder, model: Path, store:
         say("[1/5] checking the model")
         source = builder.check(request.identity, model=model)
         say(f"found {source.description}")
-        staged = store.stage(key, needed=source.needed)
-        say(f"[2/5] building in {staged}")
-        with store.writing():
-            builder.convert(source, identity=request.identity, folder=staged, say=say)
-        say("[3/5] loading the engine from its files and generating from it")
-        smoke = builder.smoke_test(request.identity, folder=staged, say=say)
-        say(f"generated {smoke.tokens} tokens in {smoke.seconds} s: {smoke.prompt!r} -> {smoke.text!r}")
-        say("[4/5] computing checksums")
-        manifest = Manifest(
-            key=key,
-            identity=request.identity,
-            files=engine_files(staged),
-            versions=builder.versions(),
-            source_digest=_source_digest(source),
-            host_isa=instruction_set(),
-            smoke_test=smoke,
-            built_at=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            build_seconds=round(time.monotonic() - started, 2),
-        )
-        say("[5/5] publishing")
-        store.publish(staged, manifest)
+        with store.stage(key, needed=source.needed) as staged:
+            say(f"[2/5] building in {staged}")
+            with store.writing():
+                builder.convert(source, identity=request.identity, folder=staged, say=say)
+            say("[3/5] loading the engine from its files and generating from it")
+            smoke = builder.smoke_test(request.identity, folder=staged, say=say)
+            say(f"generated {smoke.tokens} tokens in {smoke.seconds} s: {smoke.prompt!r} -> {smoke.text!r}")
+            say("[4/5] computing checksums")
+            manifest = Manifest(
+                key=key,
+                identity=request.identity,
+                files=engine_files(staged),
+                versions=builder.versions(),
+                source_digest=_source_digest(source),
+                host_isa=instruction_set(),
+                smoke_test=smoke,
+                built_at=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                build_seconds=round(time.monotonic() - started, 2),
+            )
+            say("[5/5] publishing")
+            store.publish(staged, manifest)
         size = sum(file.size for file in manifest.files)
         say(f"engine {short_key(key)} stands in the store: {megabytes(size)} in {len(manifest.files)} files, {manifest.build_seconds} s")
         return manifest

@@ -73,7 +73,7 @@ class OpenVinoBuilder:
         with tempfile.TemporaryDirectory(prefix="smoke-") as scratch:
             report = Path(scratch, "smoke.json")
             command = ["smoke-test", str(folder), identity.build.kv_layout, str(report)]
-            self._run_native(command, doing="smoke test", source="the built engine", say=say)
+            self._run_native(command, doing="smoke test", source="the built engine", say=say, otherwise=Reason.VERIFICATION_FAILED)
             result = SmokeTest.model_validate_json(report.read_text(encoding="utf-8"))
         if not result.tokens:
             raise Failure(Reason.VERIFICATION_FAILED, f"the built engine loads, but generated nothing for {result.prompt!r}")
@@ -83,7 +83,7 @@ class OpenVinoBuilder:
         found = {name.replace("-", "_"): metadata.version(name) for name in DISTRIBUTIONS}
         return {"python": ".".join(map(str, sys.version_info[:3])), **found}
 
-    def _run_native(self, arguments: list[str], *, doing: str, source: str, say: Say) -> None:
+    def _run_native(self, arguments: list[str], *, doing: str, source: str, say: Say, otherwise: Reason = Reason.BUILD_FAILED) -> None:
         ended = run_child([sys.executable, "-u", "-m", NATIVE, *arguments], say=say, doing=doing)
         if ended.code:
-            raise translate(ended, doing=doing, source=source, limit=memory_limit())
+            raise translate(ended, doing=doing, source=source, limit=memory_limit(), otherwise=otherwise)

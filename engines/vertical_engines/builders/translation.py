@@ -66,10 +66,10 @@ ROWS: Final = (
 """Words of the OpenVINO rows as openvino-genai 2026.4.1 says them on damaged, unknown and unwritable files. The first match wins."""
 
 
-def translate(ended: Ended, *, doing: str, source: str, limit: int | None) -> Failure:
-    """The failure that a process which ended badly stands for. `limit` in bytes of memory, None for none."""
+def translate(ended: Ended, *, doing: str, source: str, limit: int | None, otherwise: Reason = Reason.BUILD_FAILED) -> Failure:
+    """The failure that a process which ended badly stands for; `otherwise` when no row knows it. `limit` in bytes, None for none."""
     row = next((row for row in ROWS if row.matches(ended)), None)
-    reason = row.reason if row else Reason.BUILD_FAILED
+    reason = row.reason if row else otherwise
     template = row.message if row else "{doing} ended with {end}: the last lines of its log say why"
     message = template.format(
         doing=doing,

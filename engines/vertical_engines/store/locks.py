@@ -19,42 +19,40 @@ def _still_named(descriptor: int, path: Path) -> bool:
     return (named.st_dev, named.st_ino) == (held.st_dev, held.st_ino)
 
 
-def _lock(path: Path, *, wait: bool, say: Say | None = None) -> int | None:
-    """Descriptor of the locked file; None when somebody holds it and `wait` is False."""
+def _open(path: Path) -> int:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return os.open(path, os.O_RDWR | os.O_CREAT, 0o664)
+
+
+@contextmanager
+def held(path: Path, *, say: Say) -> Iterator[None]:
+    """Hold the lock; waits as long as need be, since the caller's deadline is the Job's."""
     while True:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o664)
+        descriptor = _open(path)
         try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if not wait:
-                    os.close(descriptor)
-                    return None
-                if say:
-                    say(f"another process works on engine {path.name[:10]}: waiting for it")
+            if not _try(descriptor):
+                say(f"another process works on engine {path.name[:10]}: waiting for it")
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
-        except BaseException:
+            if _still_named(descriptor, path):
+                yield
+                return
+        finally:
             os.close(descriptor)
-            raise
-        if _still_named(descriptor, path):
-            return descriptor
-        os.close(descriptor)
-
-
-def acquire(path: Path, *, say: Say) -> int:
-    """Wait for the lock as long as need be (the caller's deadline is the Job's); closing the descriptor releases it."""
-    descriptor = _lock(path, wait=True, say=say)
-    assert descriptor is not None
-    return descriptor
 
 
 @contextmanager
 def held_if_free(path: Path) -> Iterator[bool]:
     """Hold the lock if nobody does; yields whether it is held."""
-    descriptor = _lock(path, wait=False)
+    descriptor = _open(path)
     try:
-        yield descriptor is not None
+        yield _try(descriptor) and _still_named(descriptor, path)
     finally:
-        if descriptor is not None:
-            os.close(descriptor)
+        os.close(descriptor)
+
+
+def _try(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -21,12 +21,15 @@ class EngineStore(Protocol):
         """The manifest of a published engine whose files are all there. Raises EngineMissing or EngineCorrupt."""
         ...
 
-    def stage(self, key: str, *, needed: int) -> Path:
-        """A new empty folder to build in, with at least `needed` bytes free. What dead builds left is removed first."""
+    def stage(self, key: str, *, needed: int) -> AbstractContextManager[Path]:
+        """A new empty folder to build in, with at least `needed` bytes free; unless published, it is gone afterwards.
+
+        What dead builds left is removed first, and so is what stands under the key: call it only when that is no engine.
+        """
         ...
 
     def publish(self, staged: Path, manifest: Manifest) -> None:
-        """Make a staged engine visible under the key of its manifest, at once and durably. Replaces what stands there unfinished."""
+        """Make a staged engine visible under the key of its manifest, at once and durably."""
         ...
 
     def remove(self, key: str) -> bool:

@@ -1,11 +1,10 @@
 """The engine store on a mounted volume: staged in `.tmp`, renamed into place, manifest written last."""
 
-import os
 import re
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 from vertical_engines.contract.manifest import MANIFEST_NAME, Manifest
@@ -34,31 +33,35 @@ class VolumeStore:
             raise Failure(Reason.INVALID_SPEC, f"not an engine key: {key!r}; a key is 64 lower-case hex digits")
         if not self.root.is_dir():
             raise store_unavailable(root=self.root, why="no such folder")
-        with self.writing():
-            lock = locks.acquire(self._lock_path(key), say=self._say)
-        try:
+        with ExitStack() as stack:
+            # Only what taking the lock meets is about the store; what the body raises is the body's.
+            with self.writing():
+                stack.enter_context(locks.held(self._lock_path(key), say=self._say))
             yield
-        finally:
-            os.close(lock)
 
     def open(self, key: str, *, digests: bool = False) -> Manifest:
         return open_engine(self.root, key, digests=digests)
 
-    def stage(self, key: str, *, needed: int) -> Path:
+    @contextmanager
+    def stage(self, key: str, *, needed: int) -> Iterator[Path]:
         self._needed = needed
         with self.writing():
             self._clear_leftovers(key)
+            self._discard(self.root / key)
             if (free := free_bytes(self.root)) < needed:
                 raise store_full(root=self.root, needed=needed, free=free)
             staged = self.root / ".tmp" / f"{key}-{secrets.token_hex(4)}"
             staged.mkdir(parents=True)
-            return staged
+        try:
+            yield staged
+        finally:
+            # A kill skips this: then the next build clears it away.
+            shutil.rmtree(staged, ignore_errors=True)
 
     def publish(self, staged: Path, manifest: Manifest) -> None:
         engine = self.root / manifest.key
         with self.writing():
             sync_tree(staged)
-            self._discard(engine)
             staged.rename(engine)
             sync_file(self.root)
             write_durably(engine / MANIFEST_NAME, manifest.to_json())
