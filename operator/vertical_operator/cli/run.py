@@ -1,0 +1,24 @@
+"""`vertical-operator run`."""
+
+import asyncio
+
+import typer
+
+from vertical_operator.runtime.logs import configure_logs
+from vertical_operator.runtime.process import run
+from vertical_operator.runtime.settings import BadSetting, RuntimeSettings
+
+
+def run_operator() -> int:
+    """Run until told to stop; returns the exit code: 0 stopped as asked, 1 something broke, 2 a setting can't be used."""
+    try:
+        settings = RuntimeSettings.from_environment()
+    except BadSetting as error:
+        typer.echo(f"vertical-operator: {error}", err=True)
+        return 2
+    configure_logs(settings.log_level)
+    try:
+        return asyncio.run(run(settings))
+    except ValueError as error:
+        typer.echo(f"vertical-operator: {error}", err=True)
+        return 2
