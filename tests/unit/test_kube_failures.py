@@ -20,6 +20,7 @@ def status(message: str) -> str:
         (403, "is forbidden: unable to create new content in namespace place because it is being terminated", Gone),
         (404, "not found", Gone),
         (409, "the object has been modified", Conflict),
+        (410, "The provided continue parameter is too old", Transient),
         (422, "Deployment is invalid: spec.x: Required value", Terminal),
         (429, "too many requests", Transient),
         (500, "etcdserver: request timed out", Transient),

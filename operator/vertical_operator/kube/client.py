@@ -10,7 +10,7 @@ import aiohttp
 from kubernetes.aio import client as official
 from kubernetes.aio import config as official_config
 
-from vertical_operator.kube.failures import Gone, failure_of, no_answer
+from vertical_operator.kube.failures import Gone, Transient, failure_of, no_answer
 from vertical_operator.kube.kinds import RESOURCES, resource_path
 from vertical_operator.kube.port import Manifest
 
@@ -150,7 +150,11 @@ class ApiServer:
             self._count(verb, kind, code)
         if not 200 <= code <= 299:
             raise failure_of(code, text, headers=answer.headers)
-        return cast(Manifest, json.loads(text))
+        try:
+            return cast(Manifest, json.loads(text))
+        except ValueError as error:
+            # A proxy's page, or an answer that was cut off.
+            raise Transient(f"the API server's answer is not JSON: {error}", code=code) from error
 
 
 async def connect(*, kubeconfig: str | None = None, context: str | None = None, count: CountRequest | None = None) -> ApiServer:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 MESSAGE_LIMIT = 1024
 """Characters of the server's words: it repeats whole pod templates in some of its answers."""
 
-RETRYABLE = frozenset({401, 408, 409, 429})
-"""401: a token was rotated under us. 409: a precondition or an optimistic lock, so the next look decides."""
+RETRYABLE = frozenset({401, 408, 410, 429})
+"""401: a token was rotated under us. 410: a list took longer than the server remembers its pages."""
 
 
 class ClusterFailure(Exception):
