@@ -12,7 +12,9 @@ _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 def bring_up(cluster: Cluster) -> None:
     """Start the cluster unless it runs, and finish what is missing. May be repeated at any time."""
     cluster.provider.up()
-    nodes = [node["metadata"]["name"] for node in cluster.objects("nodes") if "kwok.x-k8s.io/node" not in node["metadata"].get("annotations", {})]
+    nodes = [
+        node["metadata"]["name"] for node in cluster.objects("nodes") if "kwok.x-k8s.io/node" not in node["metadata"].get("annotations", {})
+    ]
     cluster.kubectl("label", "--overwrite", "node", *nodes, REAL_NODE_LABEL)
     classes = cluster.objects("storageclasses")
     if not any(each["metadata"].get("annotations", {}).get(_DEFAULT_CLASS) == "true" for each in classes):

@@ -78,7 +78,9 @@ class Cluster:
         words = ["delete", kind, name, "--ignore-not-found", f"--wait={str(wait).lower()}", f"--timeout={timeout:.0f}s"]
         self.kubectl(*words, namespace=namespace, timeout=timeout + 10)
 
-    def wait(self, kind: str, name: str, condition: str = "Ready", *, status: str = "True", namespace: str | None = None, timeout: float = 120) -> Object:
+    def wait(
+        self, kind: str, name: str, condition: str = "Ready", *, status: str = "True", namespace: str | None = None, timeout: float = 120
+    ) -> Object:
         """Wait until a condition has that status for the newest generation; the object as it was then."""
 
         def probe() -> Object:
@@ -87,15 +89,19 @@ class Cluster:
             seen = {each["type"]: each for each in found.get("status", {}).get("conditions", [])}
             wanted = seen.get(condition, {})
             newest = wanted.get("observedGeneration", found["metadata"].get("generation")) == found["metadata"].get("generation")
-            assert wanted.get("status") == status and newest, json.dumps(found.get("status", {}).get("conditions"))
+            assert (wanted.get("status"), newest) == (status, True), json.dumps(found.get("status", {}).get("conditions"))
             return found
 
         return eventually(f"{kind} {name}: {condition}={status}", probe, timeout=timeout)
 
     def logs(self, pod: str, *, container: str | None = None, namespace: str | None = None, previous: bool = False) -> str:
-        return self.kubectl("logs", pod, *(["-c", container] if container else []), *(["--previous"] if previous else []), namespace=namespace)
+        return self.kubectl(
+            "logs", pod, *(["-c", container] if container else []), *(["--previous"] if previous else []), namespace=namespace
+        )
 
-    def exec(self, pod: str, argv: Sequence[str], *, container: str | None = None, namespace: str | None = None, timeout: float = 60) -> str:
+    def exec(
+        self, pod: str, argv: Sequence[str], *, container: str | None = None, namespace: str | None = None, timeout: float = 60
+    ) -> str:
         words = ["exec", pod, *(["-c", container] if container else []), "--", *argv]
         return self.kubectl(*words, namespace=namespace, timeout=timeout)
 

@@ -30,7 +30,15 @@ class GoTool:
 
 
 def _tools() -> dict[str, GoTool]:
-    kubernetes = {"kubectl": 80, "kube-apiserver": 110, "kube-controller-manager": 50, "kube-scheduler": 5, "kubelet": 15, "kube-proxy": 7, "kubeadm": 40}
+    kubernetes = {
+        "kubectl": 80,
+        "kube-apiserver": 110,
+        "kube-controller-manager": 50,
+        "kube-scheduler": 5,
+        "kubelet": 15,
+        "kube-proxy": 7,
+        "kubeadm": 40,
+    }
     tools = [GoTool(name, "k8s", f"k8s.io/kubernetes/cmd/{name}", usual) for name, usual in kubernetes.items()]
     tools += [
         GoTool("etcd", "extras", "go.etcd.io/etcd/server/v3", 21),

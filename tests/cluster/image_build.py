@@ -24,8 +24,9 @@ def build(row: ProjectImage) -> Path:
     if not archive.exists():
         partial = archive.with_suffix(".partial")
         partial.unlink(missing_ok=True)
+        engine = container_engine()
+        _provide_base(engine)
         with step(f"Build image {row.reference}", usual=row.usual), _context(row) as context:
-            engine = container_engine()
             if engine:
                 _by_engine(engine, row, context=context, archive=partial)
             else:
@@ -47,28 +48,32 @@ def _context(row: ProjectImage) -> Iterator[Path]:
         yield Path(work)
 
 
-def _by_engine(engine: str, row: ProjectImage, *, context: Path, archive: Path) -> None:
-    if not succeeds([engine, "image", "inspect", BASE_IMAGE]) and not succeeds([engine, "pull", BASE_IMAGE], timeout=300):
+def _provide_base(engine: str | None) -> None:
+    """The image that every Dockerfile starts from: the engine's own, pulled, or made here where it can't be pulled."""
+    if engine is None:
+        ensure_commands(IMAGE_COMMANDS)
+        if not succeeds([*_buildah(), "inspect", "--type", "image", BASE_IMAGE]):
+            output([*_buildah(), "pull", "-q", f"docker-archive:{base_image()}"])
+    elif not succeeds([engine, "image", "inspect", BASE_IMAGE]) and not succeeds([engine, "pull", BASE_IMAGE], timeout=300):
         output([engine, "load", "-i", base_image()])
+
+
+def _by_engine(engine: str, row: ProjectImage, *, context: Path, archive: Path) -> None:
     output([engine, "build", "-t", row.full_reference, "-f", context / row.dockerfile, context], timeout=3600)
     output([engine, "save", "-o", archive, row.full_reference], timeout=600)
 
 
 def _by_buildah(row: ProjectImage, *, context: Path, archive: Path) -> None:
-    ensure_commands(IMAGE_COMMANDS)
     buildah = _buildah()
-    if not succeeds([*buildah, "inspect", "--type", "image", BASE_IMAGE]):
-        output([*buildah, "pull", "-q", f"docker-archive:{base_image()}"])
     settings, certificates = pip_settings()
     configuration = cache_folder() / "pip.conf"
     configuration.write_text(settings)
     mounts = ["-v", f"{configuration}:/etc/pip.conf:ro"]
     mounts += ["-v", f"{certificates}:{CERTIFICATES}:ro"] if certificates else []
-    words = ["bud", "--isolation", "chroot", "--pull-never", "--layers=false", "--format", "oci", *mounts]
+    words = ["bud", "--isolation", "chroot", "--pull-never", "--layers", "--format", "oci", *mounts]
     environment = {"TMPDIR": str(cache_folder("buildah", "tmp"))}  # cache mounts of RUN instructions live there
     output([*buildah, *words, "-f", context / row.dockerfile, "-t", row.full_reference, context], env=environment, timeout=3600)
     output([*buildah, "push", "-q", row.full_reference, f"oci-archive:{archive}:{row.full_reference}"], timeout=600)
-    output([*buildah, "rmi", row.full_reference])
 
 
 def _buildah() -> list[str | Path]:

@@ -1,4 +1,4 @@
-"""The project's images: one table, and for each the exact files that its Dockerfile can see, hence a digest that says when to build again."""
+"""The project's images: one table; the exact files that each Dockerfile can see; a digest of them that says when to build again."""
 
 import hashlib
 import re

@@ -82,6 +82,8 @@ def require_apt(packages: Iterable[str]) -> None:
     """Raise ClusterError where apt can't be used."""
     wanted = " ".join(packages)
     if shutil.which("apt-get") is None:
-        raise ClusterError(f"missing: {wanted}; and there is no apt-get", remedy="use Debian 12, or run a Docker engine and --provider kind")
+        raise ClusterError(
+            f"missing: {wanted}; and there is no apt-get", remedy="use Debian 12, or run a Docker engine and --provider kind"
+        )
     if os.geteuid() != 0:
         raise ClusterError(f"missing: {wanted}; only root can install", remedy=f"run as root, or: sudo apt-get install {wanted}")

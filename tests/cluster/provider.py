@@ -5,7 +5,7 @@ import platform
 import shutil
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
@@ -13,7 +13,7 @@ from tests.cluster.errors import ClusterError
 from tests.cluster.shell import succeeds
 
 
-class ProviderName(str, Enum):
+class ProviderName(StrEnum):
     NATIVE = "native"
     KIND = "kind"
 

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from tests.cluster.gotools import ensure_tools, fingerprint, TOOLS
+from tests.cluster.gotools import TOOLS, ensure_tools, fingerprint
 from tests.cluster.image_archive import write_image
 from tests.cluster.locations import cache_folder, images_folder
 from tests.cluster.packages import refresh, require_apt

@@ -10,6 +10,7 @@ from tests.cluster.errors import ClusterError
 from tests.cluster.gotools import ensure_tools
 from tests.cluster.kind.engine import Engine, find_engine
 from tests.cluster.locations import bin_folder, state_folder
+from tests.cluster.processes import Process
 from tests.cluster.progress import step
 from tests.cluster.shell import output
 
@@ -54,6 +55,9 @@ class KindProvider:
         if not self.state.exists():
             return
         with step(f"Remove kind cluster {self._kind_name}"):
+            for record in self.state.glob("*.process"):
+                if process := Process.read(record):
+                    process.end()
             self._kind("delete", "cluster", "--name", self._kind_name, "--kubeconfig", str(self.kubeconfig))
             shutil.rmtree(self.state)
 
@@ -101,5 +105,3 @@ class KindProvider:
     def _kind(self, *words: str) -> str:
         binary = shutil.which("kind") or str(ensure_tools(["kind"]) / "kind")
         return output([*self._engine.prefix, binary, *words], env=self._engine.environment, timeout=900)
-
-

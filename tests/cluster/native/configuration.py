@@ -125,6 +125,11 @@ def _proxy(state: Path) -> dict[str, Any]:
 def _audit() -> dict[str, Any]:
     """Log who wrote what, so that tests can count writes; reads and Kubernetes' own components are left out."""
     writes = ["create", "update", "patch", "delete", "deletecollection"]
-    accounts = {"level": "Metadata", "verbs": writes, "userGroups": ["system:serviceaccounts", "system:masters"], "omitStages": ["RequestReceived"]}
+    accounts = {
+        "level": "Metadata",
+        "verbs": writes,
+        "userGroups": ["system:serviceaccounts", "system:masters"],
+        "omitStages": ["RequestReceived"],
+    }
     own = {"level": "None", "userGroups": ["system:serviceaccounts:kube-system", "system:nodes"]}
     return {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": [own, accounts, {"level": "None"}]}

@@ -45,7 +45,7 @@ def make_cgroup(name: str) -> None:
 def remove_cgroup(name: str) -> None:
     """Remove the cgroup and everything below it, once its processes are gone."""
     deadline = time.monotonic() + _PATIENCE
-    for folder in [root / name for root in hierarchies()]:
+    for folder in [root / name for root in (CGROUPS, *CGROUPS.iterdir())]:  # the runtime makes some in trees without controllers, too
         while folder.exists():
             for path, _, _ in os.walk(folder, topdown=False):
                 try:

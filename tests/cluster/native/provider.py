@@ -3,7 +3,6 @@
 import contextlib
 import json
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -38,7 +37,9 @@ class NativeProvider:
         self._cgroup = f"vertical-{name}"
 
     def running(self) -> bool:
-        return all((process := Process.read(self.state / part)) is not None and process.alive() for part in ("node.json", "forwarder.json"))
+        return all(
+            (process := Process.read(self.state / part)) is not None and process.alive() for part in ("node.process", "forwarder.process")
+        )
 
     def up(self) -> None:
         if self.running():
@@ -70,7 +71,7 @@ class NativeProvider:
         machine.make_cgroup(self._cgroup)
         node = self._unshare()
         forwarder = [sys.executable, "-m", "tests.cluster.native.forwarder", str(node.pid), str(port)]
-        start_detached(forwarder, log=self.state / "log/forwarder.log", cwd=PROJECT).write(self.state / "forwarder.json")
+        start_detached(forwarder, log=self.state / "log/forwarder.log", cwd=PROJECT).write(self.state / "forwarder.process")
         self._await("containerd", lambda: succeeds(self.on_node(["ctr", "version"])))
         self.load([pause])
         kubectl = [str(bin_folder() / "kubectl"), "--kubeconfig", str(self.kubeconfig)]
@@ -91,7 +92,7 @@ class NativeProvider:
                 raise ClusterError(f"unshare ended: {(self.state / 'log/node.log').read_text()}", remedy="run as root, with CAP_SYS_ADMIN")
             time.sleep(0.02)
         node = Process.of(int(children.read_text().split()[0]))
-        node.write(self.state / "node.json")
+        node.write(self.state / "node.process")
         return node
 
     def _await(self, what: str, probe: Callable[[], bool]) -> None:
@@ -107,9 +108,9 @@ class NativeProvider:
         if not self.state.exists():
             return
         with step(f"Remove cluster {self.name}"):
-            for record in sorted(self.state.glob("*.json")):
-                if record.name not in ("sysctls.json", "daemons.json") and (process := Process.read(record)):
-                    process.end(at_once=record.name == "node.json")
+            for record in sorted(self.state.glob("*.process")):
+                if process := Process.read(record):
+                    process.end(at_once=record.name == "node.process")  # as pid 1 it does not hear SIGTERM
             machine.restore_sysctls(self.state / "sysctls.json")
             machine.remove_cgroup(self._cgroup)
             shutil.rmtree(self.state)
@@ -133,7 +134,7 @@ class NativeProvider:
         return forwarded(self._node().pid, address, port)
 
     def _node(self) -> Process:
-        process = Process.read(self.state / "node.json")
+        process = Process.read(self.state / "node.process")
         if process is None:
             raise ClusterError(f"cluster {self.name} is not up", remedy=f"python -m tests.cluster up --name {self.name}")
         return process
@@ -151,8 +152,3 @@ class NativeProvider:
         with contextlib.suppress(FileNotFoundError):
             shutil.copytree(self.state / "log", self._kept_logs(), symlinks=True)
             say(f"logs of the failed start: {self._kept_logs()}")
-
-
-def run_inside(provider: NativeProvider, argv: Sequence[str]) -> int:
-    """Run a command in the cluster's network with our terminal; its exit code."""
-    return subprocess.run(provider.inside(argv), check=False).returncode

@@ -1,0 +1,42 @@
+"""Installs the operator as users do, with the project's chart and real Helm, and removes it again."""
+
+import json
+from typing import Any
+
+from tests.cluster.cluster import Cluster
+from tests.cluster.images import ensure_images
+from tests.cluster.locations import PROJECT
+from tests.cluster.progress import step
+
+RELEASE = "vertical-operator"
+NAMESPACE = "vertical-operator"
+CHART = PROJECT / "charts" / "vertical-operator"
+IMAGE = "vertical-operator:dev"
+ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{RELEASE}"
+"""Who the operator is for the API server, for example in the audit log."""
+
+
+def install_operator(cluster: Cluster, *, values: dict[str, Any] | None = None) -> None:
+    """Build and load its image, install or upgrade the chart, wait until it is available. May be repeated."""
+    renewed = IMAGE in ensure_images(cluster, [IMAGE])
+    installed = cluster.get("deployment", RELEASE, namespace=NAMESPACE) is not None
+    with step("Install the operator with helm", usual=10):
+        words = ["upgrade", "--install", RELEASE, str(CHART), "--namespace", NAMESPACE, "--create-namespace", "--values", "-"]
+        cluster.helm(*words, "--wait", "--timeout", "180s", stdin=json.dumps(values or {}))
+        if renewed and installed:  # the same tag, other content
+            cluster.kubectl("rollout", "restart", f"deployment/{RELEASE}", namespace=NAMESPACE)
+            cluster.kubectl("rollout", "status", f"deployment/{RELEASE}", "--timeout=120s", namespace=NAMESPACE)
+
+
+def remove_operator(cluster: Cluster) -> None:
+    """helm uninstall; definitions and the users' objects stay, as they do for users."""
+    cluster.helm("uninstall", RELEASE, "--namespace", NAMESPACE, "--ignore-not-found", "--wait", "--timeout", "120s")
+
+
+def operator_pod(cluster: Cluster) -> str:
+    """Name of the pod that runs now."""
+    for pod in cluster.objects("pods", namespace=NAMESPACE):
+        if pod["status"].get("phase") == "Running" and "deletionTimestamp" not in pod["metadata"]:
+            name: str = pod["metadata"]["name"]
+            return name
+    raise LookupError("no pod of the operator runs")
