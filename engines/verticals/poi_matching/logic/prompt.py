@@ -13,9 +13,10 @@ FIELD_LIMIT = 80
 
 _SYSTEM = "You compare a receipt with a place. Answer yes or no."
 
+# The order sways a model of this size more than the question does: the other way round it says no to almost everything.
 _EXAMPLES = (
-    ("BLUE HERON CAFE, 12 Mill St", "Blue Heron Cafe, 12 Mill Street", "yes"),
     ("Oak Dental Clinic, 7 Park Ave", "Oak Street Books, 40 Harbor Road", "no"),
+    ("BLUE HERON CAFE, 12 Mill St", "Blue Heron Cafe, 12 Mill Street", "yes"),
 )
 
 _CONTROL = re.compile(r"<\||\|>|[\x00-\x1f\x7f-\x9f]")
