@@ -1,18 +1,94 @@
-"""From wanted and observed to a plan."""
+"""From a VerticalService and what was observed to a plan; `plan_engine` does the same for an Engine."""
 
+from dataclasses import replace
 from datetime import datetime
 
-from vertical_operator.api.v1alpha1 import Engine, VerticalService
-from vertical_operator.core.intents import Plan
-from vertical_operator.core.observed import ObservedEngine, ObservedService
+from vertical_operator.api.v1alpha1.group import CLAIM
+from vertical_operator.api.v1alpha1.vertical_service import VerticalService
+from vertical_operator.core.cleanup import Wanted, cleanup
+from vertical_operator.core.engine_plan import plan_engine
+from vertical_operator.core.identity import store_claim
+from vertical_operator.core.intents import Apply, Plan
+from vertical_operator.core.names import child_name
+from vertical_operator.core.observed import ObservedService
+from vertical_operator.core.render.claim import claim
+from vertical_operator.core.render.engine import engine
+from vertical_operator.core.render.service import service_name, variant_service
+from vertical_operator.core.rollout import Progress, progress
 from vertical_operator.core.settings import OperatorSettings
+from vertical_operator.core.status import service_status
+from vertical_operator.core.verdict import Verdict, foreign, soonest
+
+__all__ = ["plan", "plan_engine"]
 
 
 def plan(service: VerticalService, observed: ObservedService, settings: OperatorSettings, now: datetime) -> Plan:
-    """What to apply, delete and report for a service."""
-    raise NotImplementedError
+    """What to apply, delete and report. A service that is being deleted needs nothing: its children go by their owner references."""
+    if service.metadata.deletion_timestamp:
+        return Plan()
+    items = [
+        progress(service, variant, placement, observed, settings, now)
+        for variant in service.spec.variants
+        for placement in variant.placements
+    ]
+    blocked = _store(service, observed, settings)
+    items = [_held(item, blocked) for item in items] if blocked else items
+    leftovers = cleanup(service, observed, _wanted(service, items))
+    applies = (*_store_claim(service, blocked), *_engines(items), *_services(service, observed), *_workloads(items), *leftovers.applies)
+    return Plan(
+        applies=applies,
+        deletes=leftovers.deletes,
+        status=service_status(service, items, now),
+        wake_after=soonest(*(item.verdict.wake_after for item in items), settings.patience if leftovers.kept else None),
+    )
 
 
-def plan_engine(engine: Engine, observed: ObservedEngine, settings: OperatorSettings, now: datetime) -> Plan:
-    """What to apply, delete and report for an engine."""
-    raise NotImplementedError
+def _store(service: VerticalService, observed: ObservedService, settings: OperatorSettings) -> Verdict | None:
+    """A claim of somebody else where the service's own has to stand."""
+    if service.spec.engine_store.volume_claim_template is None:
+        return None
+    name = store_claim(service)
+    return foreign(observed.claims.get(name), what=f"{CLAIM.name} {name}", owner=service.metadata.uid, settings=settings)
+
+
+def _held(item: Progress, verdict: Verdict) -> Progress:
+    """Without a store of its own nothing new is made for a placement; what serves is left alone."""
+    if item.target is None:
+        return item
+    return replace(item, verdict=verdict, engine_wanted=item.engine is not None and item.engine_wanted, children=())
+
+
+def _store_claim(service: VerticalService, blocked: Verdict | None) -> list[Apply]:
+    manifest = None if blocked else claim(service)
+    return [Apply(manifest)] if manifest else []
+
+
+def _engines(items: list[Progress]) -> list[Apply]:
+    """Once per engine: the first placement that wants it decides where it is built."""
+    first = {item.target.engine: item for item in reversed(items) if item.target and item.engine_wanted}
+    return [engine(item.target, item.engine) for _, item in sorted(first.items()) if item.target]
+
+
+def _services(service: VerticalService, observed: ObservedService) -> list[Apply]:
+    """Addresses stand from the beginning. A foreign Service is left alone; the placements report it."""
+    made = []
+    for variant in service.spec.variants:
+        live = observed.services.get(service_name(service.metadata, variant))
+        if live is None or (live.controller == service.metadata.uid and not live.deleting):
+            made.append(Apply(variant_service(service, variant)))
+    return made
+
+
+def _workloads(items: list[Progress]) -> list[Apply]:
+    return [Apply(manifest) for item in items for manifest in item.children]
+
+
+def _wanted(service: VerticalService, items: list[Progress]) -> Wanted:
+    """Names that stay. The engine of a placement that is held up stays too: a node that is gone for an hour costs no build."""
+    name = service.metadata.name
+    return Wanted(
+        deployments=frozenset(child_name(name, item.variant.name, item.placement.name) for item in items),
+        services=frozenset(service_name(service.metadata, variant) for variant in service.spec.variants),
+        config_maps=frozenset(item.children[0]["metadata"]["name"] for item in items if item.children),
+        engines=frozenset(item.target.engine for item in items if item.target),
+    )

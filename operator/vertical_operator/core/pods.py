@@ -62,8 +62,10 @@ class PodState:
     name: str
     uid: str
     created: datetime | None
+    since: datetime | None = None
+    """When it became ready or stopped being ready; its creation before that."""
     job: str = ""
-    """Name of the Job that owns it."""
+    """UID of the Job that owns it."""
     variant: str = ""
     placement: str = ""
     engine: str = ""
@@ -87,7 +89,8 @@ class PodState:
             name=metadata["name"],
             uid=metadata.get("uid", ""),
             created=moment(metadata.get("creationTimestamp")),
-            job=next((o["name"] for o in metadata.get("ownerReferences") or [] if o.get("kind") == JOB.name), ""),
+            since=moment(conditions.get("Ready", {}).get("lastTransitionTime") or metadata.get("creationTimestamp")),
+            job=next((o["uid"] for o in metadata.get("ownerReferences") or [] if o.get("kind") == JOB.name), ""),
             variant=labels.get(VARIANT_LABEL, ""),
             placement=labels.get(PLACEMENT_LABEL, ""),
             engine=labels.get(ENGINE_LABEL, ""),

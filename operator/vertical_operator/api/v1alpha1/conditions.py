@@ -66,6 +66,14 @@ def conditions(
     return tuple(made)
 
 
+def known_reason(text: str, *, otherwise: Reason) -> Reason:
+    """A reason read back from the API server; one of another version becomes `otherwise`."""
+    try:
+        return Reason(text)
+    except ValueError:
+        return otherwise
+
+
 def clipped(message: str, limit: int = MESSAGE_LIMIT) -> str:
     """A message within the schema's limit; the end goes, since what to do comes first."""
     return message if len(message) <= limit else message[: limit - 1] + "…"

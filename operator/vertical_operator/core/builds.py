@@ -1,0 +1,126 @@
+"""How a build is doing: from its Job, the Job's pods and the claims it needs to one verdict and the next step."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from vertical_engines.contract.build import BuildFailure
+from vertical_engines.contract.manifest import ManifestSummary
+from vertical_engines.contract.reasons import Reason
+from vertical_operator.api.v1alpha1.conditions import timestamp
+from vertical_operator.api.v1alpha1.engine import Engine
+from vertical_operator.api.v1alpha1.group import CLAIM, JOB
+from vertical_operator.core.complaints import complaint, last_failure
+from vertical_operator.core.names import build_job_name
+from vertical_operator.core.observed import JobState, ObservedEngine
+from vertical_operator.core.pods import PodState
+from vertical_operator.core.render.build_job import scheduling_digest
+from vertical_operator.core.settings import OperatorSettings
+from vertical_operator.core.verdict import Verdict, after, foreign, stalled, until, waiting, well
+
+RETRYABLE = (Reason.STORE_FULL, Reason.STORE_UNAVAILABLE, Reason.BUILD_DEADLINE_EXCEEDED)
+"""Failures that another attempt may not meet; every other stays, with its Job as the record."""
+
+
+@dataclass(frozen=True)
+class Build:
+    """`make`: apply the Job; `drop`: delete this Job, so that it is made anew."""
+
+    verdict: Verdict
+    manifest: ManifestSummary | None = None
+    failure: BuildFailure | None = None
+    make: bool = False
+    drop: JobState | None = None
+
+
+def build(engine: Engine, observed: ObservedEngine, settings: OperatorSettings, now: datetime) -> Build:
+    """The verdict on an engine's build. An engine whose manifest is known needs no Job any more."""
+    if engine.status.manifest is not None:
+        return Build(well(Reason.BUILT), manifest=engine.status.manifest)
+    name = build_job_name(engine.metadata.name)
+    job = observed.jobs.get(name)
+    blocked = foreign(job, what=f"{JOB.name} {name}", owner=engine.metadata.uid, settings=settings)
+    if blocked:
+        return Build(blocked)
+    if job is None:
+        return _start(engine, name, observed=observed, settings=settings, now=now)
+    if job.deleting:
+        return Build(waiting(Reason.BUILDING, f"{JOB.name} {name} is being deleted; it is made again then", wake_after=5))
+    pods = [pod for pod in observed.pods if pod.job == job.uid]
+    if job.complete:
+        return _finished(engine, job, pods)
+    if job.intent != scheduling_digest(engine):
+        return Build(waiting(Reason.BUILDING, f"{JOB.name} {name} is made anew: scheduling of the Engine has changed"), drop=job)
+    return _failed(job, pods, settings, now) if job.failed else _running(job, pods, settings, now)
+
+
+def _start(engine: Engine, name: str, *, observed: ObservedEngine, settings: OperatorSettings, now: datetime) -> Build:
+    source = engine.spec.identity.source
+    if source.image is None and source.persistent_volume_claim is None:
+        return Build(stalled(Reason.UNSUPPORTED_MODEL_SOURCE, "this version fetches models from images and PersistentVolumeClaims only"))
+    needed = [(engine.spec.store.claim_name, "the engine store")]
+    needed += [(source.persistent_volume_claim.claim_name, "the model source")] if source.persistent_volume_claim else []
+    for claim, use in needed:
+        live = observed.claims.get(claim)
+        if live is None or live.deleting:
+            state = "is being deleted" if live else "does not exist"
+            wait = waiting(Reason.WAITING_FOR_STORE, f"{CLAIM.name} {claim} of {use} {state}: create it", wake_after=settings.patience)
+            deadline = after(engine.metadata.creation_timestamp, settings.store_deadline, now=now)
+            return Build(until(deadline, now=now, wait=wait, reason=Reason.STORE_UNAVAILABLE))
+    return Build(waiting(Reason.BUILDING, f"{JOB.name} {name} is being made"), make=True)
+
+
+def _finished(engine: Engine, job: JobState, pods: list[PodState]) -> Build:
+    outcomes = [container.outcome for pod in pods for container in pod.containers]
+    manifests = [outcome.manifest for outcome in outcomes if outcome and outcome.manifest]
+    if manifests and manifests[-1].key == engine.spec.key:
+        return Build(well(Reason.BUILT), manifest=manifests[-1])
+    if manifests:
+        text = f"{JOB.name} {job.name} built key {manifests[-1].key} instead of {engine.spec.key}: operator and image differ in version"
+        return Build(stalled(Reason.BUILD_FAILED, text))
+    # The pod that held the summary is gone. The engine stands in the store: another Job finds it there and says so.
+    return Build(waiting(Reason.BUILDING, f"{JOB.name} {job.name} is complete but its summary is lost; it is asked again"), drop=job)
+
+
+def _failed(job: JobState, pods: list[PodState], settings: OperatorSettings, now: datetime) -> Build:
+    failure = translated(job, pods)
+    if failure.reason not in RETRYABLE:
+        again = f"; to try again, correct it or delete {JOB.name} {job.name}"
+        return Build(stalled(failure.reason, failure.message + again), failure=failure)
+    retry = after(job.finished, settings.retry_after, now=now)
+    if now >= retry:
+        return Build(waiting(Reason.BUILDING, f"trying again after {failure.reason.value}: {failure.message}"), drop=job)
+    left = (retry - now).total_seconds() + 1
+    return Build(stalled(failure.reason, f"{failure.message}; tried again at {timestamp(retry)}", wake_after=left), failure=failure)
+
+
+def translated(job: JobState, pods: list[PodState]) -> BuildFailure:
+    """Why a Job failed: the builder's own words, else the kubelet's, else the Job controller's."""
+    if job.failed_reason == "DeadlineExceeded":
+        return BuildFailure(reason=Reason.BUILD_DEADLINE_EXCEEDED, message=f"{JOB.name} {job.name} ran out of time: {job.failed_message}")
+    found = last_failure(pods)
+    if found:
+        return found
+    ended = [(pod, container) for pod in pods for container in pod.containers if container.exit_code]
+    if any(container.exit_reason == "OOMKilled" for _, container in ended):
+        return BuildFailure(reason=Reason.BUILD_OUT_OF_MEMORY, message="the build was killed for want of memory: raise limits.memory")
+    words = f"{JOB.name} {job.name}: {job.failed_message or job.failed_reason or 'failed'}"
+    if ended:
+        pod, container = ended[-1]
+        last = container.exit_message.strip() or container.exit_reason
+        words += f"; container {container.name} of pod {pod.name} ended with {container.exit_code}: {last}"
+    return BuildFailure(reason=Reason.BUILD_FAILED, message=words)
+
+
+def _running(job: JobState, pods: list[PodState], settings: OperatorSettings, now: datetime) -> Build:
+    live = [pod for pod in pods if not pod.over and not pod.deleting]
+    problem = complaint(live, settings, now)
+    deadline = after(job.started, settings.build_deadline, now=now)
+    text = problem.message if problem else f"{JOB.name} {job.name} is building"
+    before = last_failure([pod for pod in pods if pod.over])
+    if before:
+        text += f"; an attempt before failed: {before.reason.value}: {before.message}"
+    if problem and problem.state == "stalled":
+        return Build(stalled(problem.reason, text))
+    reason = problem.reason if problem else Reason.BUILDING
+    limit = f" (until {timestamp(deadline)} at most)" if job.started else ""
+    return Build(waiting(reason, text + limit, wake_after=problem.wake_after if problem else None), failure=before)

@@ -1,0 +1,74 @@
+"""What pods complain about, translated: our containers' last words, images, crashes, the scheduler."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from vertical_engines.contract.build import BuildFailure
+from vertical_engines.contract.reasons import Reason
+from vertical_operator.core.pods import ContainerState, PodState
+from vertical_operator.core.settings import OperatorSettings
+from vertical_operator.core.verdict import Verdict, after, stalled, until, waiting
+
+CRASHES = 3
+"""Restarts in a row that make a crash loop."""
+
+
+def last_failure(pods: Iterable[PodState]) -> BuildFailure | None:
+    """The newest translated failure; pods oldest first."""
+    outcomes = [container.outcome for pod in pods for container in pod.containers]
+    failures = [outcome.failure for outcome in outcomes if outcome and outcome.failure]
+    return failures[-1] if failures else None
+
+
+def image_words(container: ContainerState) -> str:
+    """The kubelet's cause without its back-off prefix, which comes and goes."""
+    text = container.waiting_message or container.waiting_reason
+    return text.split("ErrImagePull: ", 1)[-1]
+
+
+def image_complaint(pod: PodState, settings: OperatorSettings, now: datetime) -> Verdict | None:
+    container = next((container for container in pod.containers if container.image_unavailable), None)
+    if container is None:
+        return None
+    text = f"pod {pod.name} can't pull image {container.image} for container {container.name}: {image_words(container)}"
+    deadline = after(pod.created, settings.image_deadline, now=now)
+    return until(deadline, now=now, wait=waiting(Reason.WAITING_FOR_POD, text), reason=Reason.IMAGE_UNAVAILABLE)
+
+
+def translated_complaint(pod: PodState) -> Verdict | None:
+    """Last words that our init containers left: no retry cures them, so there is nothing to wait for."""
+    for container in pod.containers:
+        if not container.ready and container.outcome and (failure := container.outcome.failure):
+            return stalled(failure.reason, f"pod {pod.name}, container {container.name}: {failure.message}")
+    return None
+
+
+def crash_complaint(pod: PodState) -> Verdict | None:
+    crashing = (c for c in pod.containers if c.waiting_reason == "CrashLoopBackOff" and c.restarts >= CRASHES)
+    container = next(crashing, None)
+    if container is None:
+        return None
+    words = container.exit_message.strip() or container.exit_reason or "no last words"
+    text = f"pod {pod.name}: container {container.name} ends again and again with exit code {container.exit_code}: {words}"
+    return stalled(Reason.CONTAINER_CRASHING, text)
+
+
+def start_complaint(pod: PodState) -> Verdict | None:
+    """The scheduler finds no node, or the kubelet can't create a container: both may still change."""
+    if pod.unscheduled:
+        return waiting(Reason.WAITING_FOR_POD, f"pod {pod.name} finds no node: {pod.unscheduled}")
+    odd = (c for c in pod.containers if c.waiting_reason not in ("", "PodInitializing", "ContainerCreating", "CrashLoopBackOff"))
+    container = next(odd, None)
+    if container is None:
+        return None
+    words = container.waiting_message or container.waiting_reason
+    return waiting(Reason.WAITING_FOR_POD, f"pod {pod.name}, container {container.name}: {container.waiting_reason}: {words}")
+
+
+def complaint(pods: Iterable[PodState], settings: OperatorSettings, now: datetime) -> Verdict | None:
+    """The gravest complaint of any of these pods: stalled before waiting."""
+    found = []
+    for pod in pods:
+        of_pod = (translated_complaint(pod), crash_complaint(pod), image_complaint(pod, settings, now), start_complaint(pod))
+        found += [verdict for verdict in of_pod if verdict]
+    return min(found, key=lambda verdict: verdict.state != "stalled", default=None)

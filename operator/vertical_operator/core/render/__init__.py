@@ -1,0 +1,1 @@
+"""One pure renderer per child: what is wanted in, a manifest out (or None: must not exist)."""

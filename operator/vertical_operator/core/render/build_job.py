@@ -1,0 +1,139 @@
+"""The Job that builds an engine into the store."""
+
+from typing import Any
+
+from vertical_engines.contract.build import EXIT_USER_ERROR, REQUEST_VARIABLE, BuildRequest
+from vertical_engines.contract.frozen import digest
+from vertical_engines.contract.reasons import Reason
+from vertical_engines.contract.serving import MODEL_PATH, STORE_PATH
+from vertical_operator.api.v1alpha1.engine import Engine
+from vertical_operator.api.v1alpha1.group import ENGINE, ENGINE_KEY_ANNOTATION, INTENT_ANNOTATION, JOB
+from vertical_operator.core.intents import Manifest
+from vertical_operator.core.names import build_job_name, labels, owner_reference
+from vertical_operator.core.render.pod import (
+    SCRATCH_MOUNT,
+    SCRATCH_VOLUME,
+    TOOLS_VOLUME,
+    claim_volume,
+    container,
+    copy_container,
+    empty_volume,
+    mount,
+    node_selector,
+    pod_spec,
+    resources,
+    tolerations,
+    tools_container,
+)
+from vertical_operator.core.settings import OperatorSettings
+
+FAILURE_POLICY: Manifest = {
+    "rules": [
+        {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [EXIT_USER_ERROR]}},
+        {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
+    ]
+}
+"""What no retry can cure fails at once; an evicted pod is not counted."""
+
+CHECK_SCRIPT = """\
+b=/bin/busybox
+[ -e "$1" ] && exit 0
+there=$1
+while [ ! -d "$there" ]; do there=$("$b" dirname "$there"); done
+content=$("$b" ls -A "$there" | "$b" head -n 20 | "$b" tr -d '"\\\\' | "$b" tr '\\n' ' ')
+printf '{"failure":{"reason":"ModelNotFound","message":"claim %s has no %s; it holds: %s"}}' "$2" "$3" "$content" > /dev/termination-log
+exit EXIT
+""".replace("EXIT", str(EXIT_USER_ERROR))
+
+
+def source_volume(engine: Engine) -> Manifest:
+    """Where the model stands during the build: a claim read in place, or an empty folder that an image is copied to."""
+    claim = engine.spec.identity.source.persistent_volume_claim
+    return claim_volume("model", claim.claim_name, read_only=True) if claim else empty_volume("model")
+
+
+def _fetch(engine: Engine) -> list[Manifest]:
+    identity = engine.spec.identity
+    image, claim = identity.source.image, identity.source.persistent_volume_claim
+    if image:
+        copy = copy_container(
+            "model",
+            image.reference,
+            path=image.path,
+            target=mount("model", MODEL_PATH),
+            reason=Reason.MODEL_NOT_FOUND,
+            source="model image",
+        )
+        return [tools_container(identity.toolchain.image), copy]
+    if claim:
+        command = ["/bin/busybox", "sh", "-c", CHECK_SCRIPT, "sh", _model_folder(engine), claim.claim_name, claim.path]
+        return [container("model", identity.toolchain.image, command=command, mounts=[mount("model", MODEL_PATH, read_only=True)])]
+    return []
+
+
+def _model_folder(engine: Engine) -> str:
+    claim = engine.spec.identity.source.persistent_volume_claim
+    return f"{MODEL_PATH}/{claim.path}".rstrip("/") if claim else MODEL_PATH
+
+
+def _build(engine: Engine) -> Manifest:
+    identity, scheduling = engine.spec.identity, engine.spec.scheduling
+    # The kubelet expands $(NAME) and $$ in values; doubled, every $ arrives as it was.
+    request = BuildRequest(key=engine.spec.key, identity=identity).to_json().replace("$", "$$")
+    return container(
+        "build",
+        identity.toolchain.image,
+        command=["vertical-engines", "build", "--model", _model_folder(engine), "--store", STORE_PATH],
+        mounts=[
+            mount("model", MODEL_PATH, read_only=identity.source.persistent_volume_claim is not None),
+            mount("store", STORE_PATH),
+            SCRATCH_MOUNT,
+        ],
+        env=[{"name": REQUEST_VARIABLE, "value": request}, {"name": "HOME", "value": "/tmp"}],
+        resources=resources(scheduling.resources, identity.accelerator),
+    )
+
+
+def job(engine: Engine, *, name: str, spec: Manifest, key: str, **limits: Any) -> Manifest:
+    """A Job of an Engine around a pod; its digest of scheduling tells whether it was made for the Engine as it is now."""
+    own = labels(engine=engine.metadata.name)
+    return {
+        "apiVersion": JOB.api_version,
+        "kind": JOB.name,
+        "metadata": {
+            "name": name,
+            "namespace": engine.metadata.namespace,
+            "labels": own,
+            "annotations": {ENGINE_KEY_ANNOTATION: key, INTENT_ANNOTATION: scheduling_digest(engine)},
+            "ownerReferences": [owner_reference(ENGINE.name, engine.metadata)],
+        },
+        "spec": {**limits, "template": {"metadata": {"labels": own, "annotations": {ENGINE_KEY_ANNOTATION: key}}, "spec": spec}},
+    }
+
+
+def scheduling_digest(engine: Engine) -> str:
+    """Of the mutable part of the spec: a Job's template can't be changed, so a Job of another digest is made anew."""
+    return digest(engine.spec.scheduling.model_dump(mode="json", by_alias=True, exclude_none=True))[:16]
+
+
+def build_job(engine: Engine, settings: OperatorSettings) -> Manifest:
+    """The wanted build Job; it is applied only while the engine is not built."""
+    identity, scheduling = engine.spec.identity, engine.spec.scheduling
+    spec = pod_spec(
+        volumes=[TOOLS_VOLUME, source_volume(engine), claim_volume("store", engine.spec.store.claim_name), SCRATCH_VOLUME],
+        init=_fetch(engine),
+        main=_build(engine),
+        nodes=node_selector(scheduling.node_selector, identity.accelerator),
+        tolerated=tolerations(scheduling.tolerations, identity.accelerator),
+        pull_secrets=[secret.name for secret in scheduling.image_pull_secrets],
+        restartPolicy="Never",
+    )
+    return job(
+        engine,
+        name=build_job_name(engine.metadata.name),
+        spec=spec,
+        key=engine.spec.key,
+        backoffLimit=settings.build_retries,
+        activeDeadlineSeconds=settings.build_deadline,
+        podFailurePolicy=FAILURE_POLICY,
+    )

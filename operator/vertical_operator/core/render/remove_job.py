@@ -1,0 +1,40 @@
+"""The Job that removes a deleted engine's files from the store."""
+
+from vertical_engines.contract.serving import STORE_PATH
+from vertical_operator.api.v1alpha1.engine import Engine
+from vertical_operator.core.intents import Manifest
+from vertical_operator.core.names import remove_job_name
+from vertical_operator.core.render.build_job import job
+from vertical_operator.core.render.pod import (
+    SCRATCH_MOUNT,
+    SCRATCH_VOLUME,
+    claim_volume,
+    container,
+    mount,
+    node_selector,
+    pod_spec,
+    tolerations,
+)
+from vertical_operator.core.settings import OperatorSettings
+
+
+def remove_job(engine: Engine, settings: OperatorSettings) -> Manifest:
+    """On a node of the same kind, where the image is at hand, but without its GPU."""
+    identity, scheduling = engine.spec.identity, engine.spec.scheduling
+    main = container(
+        "remove",
+        identity.toolchain.image,
+        command=["vertical-engines", "remove", "--store", STORE_PATH, "--key", engine.spec.key],
+        mounts=[mount("store", STORE_PATH), SCRATCH_MOUNT],
+    )
+    spec = pod_spec(
+        volumes=[claim_volume("store", engine.spec.store.claim_name), SCRATCH_VOLUME],
+        init=[],
+        main=main,
+        nodes=node_selector(scheduling.node_selector, identity.accelerator),
+        tolerated=tolerations(scheduling.tolerations, identity.accelerator),
+        pull_secrets=[secret.name for secret in scheduling.image_pull_secrets],
+        restartPolicy="Never",
+    )
+    name = remove_job_name(engine.metadata.name)
+    return job(engine, name=name, spec=spec, key=engine.spec.key, backoffLimit=3, activeDeadlineSeconds=settings.remove_deadline)

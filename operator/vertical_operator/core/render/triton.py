@@ -1,0 +1,72 @@
+"""The server's container: Triton's command line, ports and the probes that ask the guard."""
+
+from vertical_engines.contract.serving import (
+    GRPC_PORT,
+    GUARD_PORT,
+    METRICS_PORT,
+    PYTHON_PATH,
+    REPOSITORY_PATH,
+    STORE_PATH,
+    TRITON_HTTP_PORT,
+)
+from vertical_operator.api.v1alpha1.scalars import size_bytes
+from vertical_operator.core.identity import Target
+from vertical_operator.core.intents import Manifest
+from vertical_operator.core.render.pod import SCRATCH_MOUNT, container, mount, resources
+
+SERVER = "/opt/tritonserver"
+EXIT_TIMEOUT = 20
+"""Seconds that Triton waits for requests after TERM; the guard has drained before."""
+
+# Both volumes outlive a restart of the container, and a server that was killed leaves its shared memory behind.
+CLEAN_START = 'rm -rf /dev/shm/triton_python_backend_shm_region_* /tmp/python_env_*; exec "$0" "$@"'
+
+
+def arguments(target: Target) -> list[str]:
+    """Options of tritonserver. HTTP is on loopback: the guard stands in front of it."""
+    cache = target.variant.response_cache
+    return [
+        f"--model-repository={REPOSITORY_PATH}",
+        f"--backend-directory={SERVER}/backends",
+        f"--cache-directory={SERVER}/caches",
+        *([f"--cache-config=local,size={size_bytes(cache.size)}"] if cache else []),
+        "--backend-config=python,shm-default-byte-size=1048576",
+        "--disable-auto-complete-config",
+        "--http-address=127.0.0.1",
+        f"--http-port={TRITON_HTTP_PORT}",
+        f"--grpc-port={GRPC_PORT}",
+        f"--metrics-port={METRICS_PORT}",
+        # Milliseconds: gRPC callers are told to reconnect, so that they leave a draining pod and find new replicas.
+        "--grpc-max-connection-age=10000",
+        "--grpc-max-connection-age-grace=60000",
+        f"--exit-timeout-secs={EXIT_TIMEOUT}",
+    ]
+
+
+def _probe(path: str, *, period: int, failures: int, **more: int) -> Manifest:
+    get = {"path": path, "port": GUARD_PORT}
+    return {"httpGet": get, "periodSeconds": period, "timeoutSeconds": 2, "failureThreshold": failures, **more}
+
+
+def triton(target: Target, *, start_deadline: int) -> Manifest:
+    """`start_deadline` in seconds: how long loading may take before the container is started anew."""
+    return container(
+        "triton",
+        target.identity.toolchain.image,
+        command=["/bin/sh", "-c", CLEAN_START, f"{SERVER}/bin/tritonserver", *arguments(target)],
+        mounts=[
+            mount("repository", REPOSITORY_PATH, read_only=True),
+            mount("repository-python", PYTHON_PATH, read_only=True),
+            mount("store", STORE_PATH, read_only=True),
+            SCRATCH_MOUNT,
+            mount("shared-memory", "/dev/shm"),
+        ],
+        env=[{"name": "HOME", "value": "/tmp"}],
+        ports=[{"name": "grpc", "containerPort": GRPC_PORT}, {"name": "metrics", "containerPort": METRICS_PORT}],
+        resources=resources(target.placement.resources, target.identity.accelerator),
+        startupProbe=_probe("/startupz", period=2, failures=max(1, start_deadline // 2)),
+        readinessProbe=_probe("/readyz", period=1, failures=1),
+        # A server with a dead stub does not end on TERM: without a grace of its own the pod's 120 s would pass.
+        livenessProbe=_probe("/livez", period=1, failures=3, terminationGracePeriodSeconds=2),
+        lifecycle={"preStop": {"httpGet": {"path": "/drain", "port": GUARD_PORT}}},
+    )
