@@ -1,6 +1,7 @@
 """Real engines from a real model: built, loaded, reused, built from an IR, killed half-way; and real files that are no model."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,9 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from vertical_engines.builders.openvino import OpenVinoBuilder
 from vertical_engines.builders.openvino_source import IR_FILES
+from vertical_engines.builders.protocol import SourceModel
 from vertical_engines.contract.build import EXIT_RETRYABLE, EXIT_USER_ERROR, REQUEST_VARIABLE, BuildOutcome, BuildRequest
 from vertical_engines.contract.reasons import Reason
+from vertical_engines.failure import Failure
 from vertical_engines.store.reading import open_engine
 
 pytestmark = pytest.mark.slow
@@ -84,29 +88,39 @@ def test_an_ir_folder_is_a_source_too(job: Job, smollm2_engine) -> None:
     assert outcome.manifest.verified
 
 
-def test_a_model_of_an_unknown_architecture_is_the_users_to_correct(job: Job, smollm2_gguf: Path) -> None:
-    (job.model / "model.gguf").write_bytes(smollm2_gguf.read_bytes().replace(b"llama", b"lxama"))
+def test_a_model_that_only_the_native_reader_refuses_is_the_users_to_correct(job: Job, smollm2_gguf: Path) -> None:
+    (job.model / "model.gguf").write_bytes(smollm2_gguf.read_bytes().replace(b"llama.block_count", b"llama.clock_bount"))
     code, outcome, output = job.run()
     assert code == EXIT_USER_ERROR, output
     assert outcome.failure
     assert outcome.failure.reason is Reason.MODEL_INVALID
-    assert any("unordered_map::at" in line for line in outcome.failure.log)
+    assert outcome.failure.log == ["IndexError: unordered_map::at"]
     assert list((job.store / ".tmp").iterdir()) == []
 
 
-def test_a_crash_in_native_code_is_told_as_one(job: Job, smollm2_gguf: Path) -> None:
-    """A header that promises nothing beyond the end passes our check; the native reader then runs into a tensor's missing dimensions."""
-    whole = bytearray(smollm2_gguf.read_bytes())
-    at = whole.index(b"token_embd.weight") + len(b"token_embd.weight") + 4
-    whole[at : at + 8] = (1 << 44).to_bytes(8, "little")
-    kind = at + 16
-    whole[kind : kind + 4] = (999).to_bytes(4, "little")
-    (job.model / "model.gguf").write_bytes(whole)
-    code, outcome, output = job.run()
-    assert code in (EXIT_USER_ERROR, EXIT_RETRYABLE), output
-    assert outcome.failure
-    assert outcome.failure.reason in (Reason.MODEL_INVALID, Reason.BUILD_FAILED, Reason.BUILD_OUT_OF_MEMORY)
-    assert list((job.store / ".tmp").iterdir()) == []
+def test_a_crash_in_native_code_is_told_as_one(job: Job, smollm2_gguf: Path, tmp_path: Path) -> None:
+    """Past our own check of the header, a file cut in half makes the native reader crash."""
+    cut, folder = job.model / "model.gguf", tmp_path / "engine"
+    cut.write_bytes(smollm2_gguf.read_bytes()[: smollm2_gguf.stat().st_size // 2])
+    folder.mkdir()
+    with pytest.raises(Failure, match=r"SIGSEGV.*model\.gguf") as crashed:
+        OpenVinoBuilder().convert(
+            SourceModel(description="cut", files=(cut,), needed=0), identity=job.request.identity, folder=folder, say=print
+        )
+    assert crashed.value.reason is Reason.BUILD_FAILED
+    assert crashed.value.exit_code == EXIT_RETRYABLE
+
+
+def test_a_damaged_engine_does_not_pass_the_smoke_test(smollm2_engine, job: Job, tmp_path: Path) -> None:
+    engine, folder = smollm2_engine("contiguous"), tmp_path / "engine"
+    shutil.copytree(engine.store / engine.key, folder)
+    graph = (folder / "openvino_model.xml").read_bytes()
+    (folder / "openvino_model.xml").write_bytes(graph[: len(graph) // 2])
+    with pytest.raises(Failure, match="smoke test") as failed:
+        OpenVinoBuilder().smoke_test(job.request.identity, folder=folder, say=print)
+    assert failed.value.reason is Reason.VERIFICATION_FAILED
+    assert failed.value.exit_code == EXIT_USER_ERROR
+    assert failed.value.log
 
 
 @pytest.mark.parametrize("step", ["[2/5]", "[3/5]"])

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.support.gguf_files import gguf
 from tests.support.stand_in_builder import engine_request
-
 from vertical_engines.builders.openvino import OpenVinoBuilder, writable
 from vertical_engines.builders.openvino_source import IR_FILES, kind_of
 from vertical_engines.contract.build import EXIT_USER_ERROR
@@ -61,6 +61,7 @@ FOLDERS = {
     "safetensors": ({"model.safetensors": b"x", "config.json": b"{}"}, Reason.MODEL_INVALID, "convert them to GGUF"),
     "something else": ({"notes.txt": b"x"}, Reason.MODEL_INVALID, r"needs one \.gguf file.*notes\.txt \(0\.0 MB\)"),
     "no model inside": ({"a.gguf": b"hello"}, Reason.MODEL_INVALID, r"a\.gguf is not a model: its 5 bytes start with b'hello'"),
+    "another architecture": ({"a.gguf": gguf(architecture="phi3")}, Reason.MODEL_INVALID, "architecture 'phi3'; this release reads llama"),
     "cut off": ({"a.gguf": WHOLE[:-10]}, Reason.MODEL_INVALID, "cut off"),
 }
 

@@ -12,6 +12,9 @@ from vertical_engines.progress import megabytes
 IR_FILES = tuple(f"openvino_{part}.{ending}" for part in ("model", "tokenizer", "detokenizer") for ending in ("xml", "bin"))
 """An OpenVINO IR that openvino-genai can load: model, tokenizer and detokenizer, each a graph and its weights."""
 
+ARCHITECTURES = ("llama", "qwen2", "qwen3")
+"""What the GGUF reader of openvino-genai 2026.4 documents; SmolLM, Llama and TinyLlama models say `llama`."""
+
 MOST_NAMES = 20
 UNQUANTISED = (".safetensors", ".bin", ".pt", ".pth")
 
@@ -62,6 +65,11 @@ def _gguf(path: Path, *, max_seq_len: int) -> SourceModel:
         header = read_header(path)
     except NotGguf as error:
         raise Failure(Reason.MODEL_INVALID, f"{path.name} is not a model: {error}") from None
+    if header.architecture not in ARCHITECTURES:
+        raise Failure(
+            Reason.MODEL_INVALID,
+            f"{path.name} holds a model of architecture {header.architecture!r}; this release reads {', '.join(ARCHITECTURES)}",
+        )
     if header.context_length and max_seq_len > header.context_length:
         raise Failure(
             Reason.UNSUPPORTED_BUILD_FLAG,

@@ -47,9 +47,9 @@ ROWS: Final = (
     ),
     Row(
         Reason.MODEL_INVALID,
-        "{source} can't be read by this release: its architecture or quantisation is not known to openvino-genai; "
-        "use a llama or qwen model in F16, Q8_0, Q4_0, Q4_1, Q4_K_M or Q6_K",
-        words=r"unordered_map::at|Unsupported model architecture|[Uu]nsupported (tensor|quantization|GGUF)|gguf_tensor_to_f16",
+        "{source} can't be read by this release of openvino-genai: its quantisation or one of its keys is unknown to it; "
+        "use a plain conversion of the model, best in F16, Q8_0, Q4_0 or Q4_1",
+        words=r"unordered_map::at|Unsupported model architecture|[Uu]nsupported (tensor|quantization|GGUF)",
     ),
     Row(Reason.MODEL_INVALID, "{source} can't be opened as a GGUF model", words=r"gguf_open"),
     Row(
