@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.support.stand_in_builder import StandInBuilder, Workplace, engine_request
 from typer.testing import CliRunner
 
+from tests.support.stand_in_builder import StandInBuilder, Workplace, engine_request
 from vertical_engines.cli import app
 from vertical_engines.contract.build import EXIT_RETRYABLE, EXIT_USER_ERROR, REQUEST_VARIABLE, BuildOutcome
 from vertical_engines.contract.reasons import Reason

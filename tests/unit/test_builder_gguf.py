@@ -4,8 +4,8 @@ import struct
 from pathlib import Path
 
 import pytest
-from tests.support.gguf_files import gguf
 
+from tests.support.gguf_files import gguf
 from vertical_engines.builders.gguf import NotGguf, read_header
 
 

@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.support.stand_in_builder import StandInBuilder, Workplace, engine_request
 
+from tests.support.stand_in_builder import StandInBuilder, Workplace, engine_request
 from vertical_engines.failure import Failure
 from vertical_engines.store.reading import open_engine
 

@@ -7,8 +7,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.support.stand_in_builder import StandInBuilder, Workplace, engine_request
 
+from tests.support.stand_in_builder import StandInBuilder, Workplace, engine_request
 from vertical_engines.contract.build import EXIT_RETRYABLE
 from vertical_engines.contract.manifest import MANIFEST_NAME
 from vertical_engines.contract.reasons import Reason
