@@ -40,7 +40,7 @@ class Interrupted(Failure):
         super().__init__(
             Reason.BUILD_FAILED,
             "ended by SIGTERM before the engine was published: the pod was deleted or evicted, or the Job's deadline passed; "
-            "nothing half-written is left, the next attempt starts afresh",
+            "nothing half-written can be served, the next attempt starts afresh",
         )
 
     @property

@@ -5,6 +5,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -122,8 +124,21 @@ def test_a_termination_log_that_can_not_be_written_spoils_nothing(workplace: Wor
     assert "no termination message" in result.output
 
 
+def test_a_model_that_can_not_be_read_is_told_and_may_be_tried_again(workplace: Workplace) -> None:
+    (workplace.model / "model.txt").unlink()
+    code, outcome, _ = build(workplace)
+    assert code == EXIT_RETRYABLE
+    assert outcome
+    assert outcome.failure
+    assert "No such file or directory" in outcome.failure.message
+    assert "model.txt" in outcome.failure.message
+    assert workplace.leftovers() == []
+
+
 INTERRUPTED = """
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tests.support.stand_in_builder import StandInBuilder, wait_for_ever
 from vertical_engines.commands import build
@@ -132,21 +147,46 @@ sys.exit(build.run_build(model=Path(sys.argv[1]), store=Path(sys.argv[2]), termi
 """
 
 
-def test_sigterm_ends_a_build_at_once_and_leaves_nothing(tmp_path: Path) -> None:
-    workplace, log = Workplace(tmp_path), tmp_path / "termination-log"
+@contextmanager
+def started(workplace: Workplace) -> Iterator["subprocess.Popen[str]"]:
+    """A build in a process of its own that never ends by itself."""
+    log = workplace.root.parent / "termination-log"
     environment = {**os.environ, REQUEST_VARIABLE: REQUEST.to_json(), "PYTHONPATH": str(Path(__file__).parents[2])}
     command = [sys.executable, "-c", INTERRUPTED, str(workplace.model), str(workplace.root), str(log)]
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as process:
-        while not list(workplace.root.glob(".tmp/*/begun")):
-            assert process.poll() is None
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 128 + signal.SIGTERM
-    outcome = BuildOutcome.from_termination_message(log.read_text())
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def assert_ended_by_sigterm(process: "subprocess.Popen[str]", workplace: Workplace) -> None:
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 128 + signal.SIGTERM
+    outcome = BuildOutcome.from_termination_message((workplace.root.parent / "termination-log").read_text())
     assert outcome
     assert outcome.failure
     assert "SIGTERM" in outcome.failure.message
     assert workplace.leftovers() == []
     assert not (workplace.root / REQUEST.key).exists()
+
+
+def test_sigterm_ends_a_build_at_once_and_leaves_nothing(tmp_path: Path) -> None:
+    workplace = Workplace(tmp_path)
+    with started(workplace) as process:
+        assert process.stdout
+        assert any("[2/5]" in line for line in process.stdout)
+        while not list(workplace.root.glob(".tmp/*/begun")):
+            assert process.poll() is None
+        assert_ended_by_sigterm(process, workplace)
+
+
+def test_sigterm_ends_a_build_that_waits_for_another_one(tmp_path: Path) -> None:
+    workplace = Workplace(tmp_path)
+    with workplace.store.hold(REQUEST.key), started(workplace) as process:
+        assert process.stdout
+        assert any("waiting for it" in line for line in process.stdout)
+        assert_ended_by_sigterm(process, workplace)
 
 
 def test_starting_the_program_imports_nothing_heavy() -> None:

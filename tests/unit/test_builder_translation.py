@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from vertical_engines.builders.child import Ended
-from vertical_engines.builders.translation import translate
+from vertical_engines.builders.translation import Circumstances, translate
 from vertical_engines.contract.build import EXIT_RETRYABLE, EXIT_USER_ERROR
 from vertical_engines.contract.reasons import REASONS, Reason
 from vertical_engines.failure import RETRYABLE, Failure
@@ -14,7 +14,7 @@ ENDS = {
     "killed": (-signal.SIGKILL, "", Reason.BUILD_OUT_OF_MEMORY, EXIT_RETRYABLE, "raise resources.limits.memory"),
     "python": (1, "MemoryError", Reason.BUILD_OUT_OF_MEMORY, EXIT_RETRYABLE, "412.3 MB"),
     "native": (-signal.SIGABRT, "terminate called after throwing 'std::bad_alloc'", Reason.BUILD_OUT_OF_MEMORY, EXIT_RETRYABLE, "536.9 MB"),
-    "full": (1, "RuntimeError: basic_ios::clear: iostream error", Reason.STORE_FULL, EXIT_RETRYABLE, "enlarge the claim"),
+    "full": (1, "RuntimeError: basic_ios::clear: iostream error", Reason.STORE_FULL, EXIT_RETRYABLE, "about 98.0 MB needed, 1.2 MB free"),
     "read-only": (
         1,
         "Exception during model serialization Check 'bin_file' failed at src/core/src/pass/serialize.cpp:124:\n"
@@ -35,7 +35,8 @@ ENDS = {
 @pytest.mark.parametrize(("code", "words", "reason", "exit_code", "expected"), ENDS.values(), ids=ENDS.keys())
 def test_every_end_becomes_a_reason_with_what_to_do(code: int, words: str, reason: Reason, exit_code: int, expected: str) -> None:
     ended = Ended(code=code, tail=("before", *words.splitlines()), peak=412_300_000)
-    failure = translate(ended, doing="conversion", source="a.gguf", limit=536_870_912)
+    about = Circumstances(doing="conversion", source="a.gguf", needed=98_000_000, free=1_200_000, limit=536_870_912)
+    failure = translate(ended, about)
     assert (failure.reason, failure.exit_code) == (reason, exit_code)
     assert expected in failure.message
     assert failure.log == ended.tail
@@ -44,7 +45,7 @@ def test_every_end_becomes_a_reason_with_what_to_do(code: int, words: str, reaso
 def test_a_failed_smoke_test_is_a_failed_verification_unless_the_words_say_more() -> None:
     def smoke(code: int, *tail: str) -> Failure:
         ended = Ended(code=code, tail=tail, peak=0)
-        return translate(ended, doing="smoke test", source="the built engine", limit=None, otherwise=Reason.VERIFICATION_FAILED)
+        return translate(ended, Circumstances(doing="smoke test", source="the built engine", otherwise=Reason.VERIFICATION_FAILED))
 
     assert smoke(1, "RuntimeError: no such input").reason is Reason.VERIFICATION_FAILED
     assert smoke(1, "std::bad_alloc").reason is Reason.BUILD_OUT_OF_MEMORY

@@ -3,10 +3,12 @@
 Native code runs in `openvino_native`, a process of its own: damaged models crash it.
 """
 
+import errno
 import os
 import shutil
 import sys
 import tempfile
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
@@ -14,12 +16,13 @@ from vertical_engines.builders.child import run_child
 from vertical_engines.builders.host import memory_limit
 from vertical_engines.builders.openvino_source import IR_FILES, find_model, kind_of
 from vertical_engines.builders.protocol import SourceModel
-from vertical_engines.builders.translation import translate
+from vertical_engines.builders.translation import Circumstances, translate
 from vertical_engines.contract.engine import EngineIdentity
 from vertical_engines.contract.manifest import SmokeTest
 from vertical_engines.contract.reasons import Reason
 from vertical_engines.failure import Failure
-from vertical_engines.progress import Say
+from vertical_engines.progress import Say, megabytes
+from vertical_engines.store.failures import free_bytes
 
 DISTRIBUTIONS = ("openvino", "openvino-genai", "openvino-tokenizers")
 NATIVE = "vertical_engines.builders.openvino_native"
@@ -30,7 +33,16 @@ def writable(path: Path, *, scratch: Path, say: Say) -> Path:
     if os.access(path, os.W_OK):
         return path.resolve()
     say(f"copying {path.name}: it is read-only here")
-    return Path(shutil.copyfile(path, scratch / path.name))
+    try:
+        return Path(shutil.copyfile(path, scratch / path.name))
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        size, free = path.stat().st_size, shutil.disk_usage(scratch).free
+        raise Failure(
+            Reason.BUILD_FAILED,
+            f"no room in the scratch volume {scratch.parent} for a copy of {path.name}: {megabytes(size)} needed, {megabytes(free)} free",
+        ) from error
 
 
 class OpenVinoBuilder:
@@ -64,7 +76,8 @@ class OpenVinoBuilder:
         link = folder / "model.gguf"
         with tempfile.TemporaryDirectory(prefix="convert-") as scratch:
             link.symlink_to(writable(source.files[0], scratch=Path(scratch), say=say))
-            self._run_native(["convert", str(link)], doing="conversion", source=source.files[0].name, say=say)
+            about = Circumstances(doing="conversion", source=source.files[0].name, needed=source.needed)
+            _run_native("convert", str(link), about=about, folder=folder, say=say)
         link.unlink()
         if missing := [name for name in IR_FILES if not (folder / name).is_file()]:
             raise Failure(Reason.BUILD_FAILED, f"the conversion ended well, but did not write {', '.join(missing)}")
@@ -72,8 +85,8 @@ class OpenVinoBuilder:
     def smoke_test(self, identity: EngineIdentity, *, folder: Path, say: Say) -> SmokeTest:
         with tempfile.TemporaryDirectory(prefix="smoke-") as scratch:
             report = Path(scratch, "smoke.json")
-            command = ["smoke-test", str(folder), identity.build.kv_layout, str(report)]
-            self._run_native(command, doing="smoke test", source="the built engine", say=say, otherwise=Reason.VERIFICATION_FAILED)
+            about = Circumstances(doing="smoke test", source="the built engine", otherwise=Reason.VERIFICATION_FAILED)
+            _run_native("smoke-test", str(folder), identity.build.kv_layout, str(report), about=about, folder=folder, say=say)
             result = SmokeTest.model_validate_json(report.read_text(encoding="utf-8"))
         if not result.tokens:
             raise Failure(Reason.VERIFICATION_FAILED, f"the built engine loads, but generated nothing for {result.prompt!r}")
@@ -83,7 +96,8 @@ class OpenVinoBuilder:
         found = {name.replace("-", "_"): metadata.version(name) for name in DISTRIBUTIONS}
         return {"python": ".".join(map(str, sys.version_info[:3])), **found}
 
-    def _run_native(self, arguments: list[str], *, doing: str, source: str, say: Say, otherwise: Reason = Reason.BUILD_FAILED) -> None:
-        ended = run_child([sys.executable, "-u", "-m", NATIVE, *arguments], say=say, doing=doing)
-        if ended.code:
-            raise translate(ended, doing=doing, source=source, limit=memory_limit(), otherwise=otherwise)
+
+def _run_native(*arguments: str, about: Circumstances, folder: Path, say: Say) -> None:
+    ended = run_child([sys.executable, "-u", "-m", NATIVE, *arguments], say=say, doing=about.doing)
+    if ended.code:
+        raise translate(ended, replace(about, free=free_bytes(folder), limit=memory_limit()))

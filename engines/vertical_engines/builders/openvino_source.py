@@ -35,6 +35,15 @@ def kind_of(source: SourceModel) -> Kind:
 
 def find_model(model: Path, *, max_seq_len: int) -> SourceModel:
     """A GGUF file (exactly one, or the path itself) or a complete OpenVINO IR, checked. Raises ModelNotFound or ModelInvalid."""
+    try:
+        return _find_model(model, max_seq_len=max_seq_len)
+    except PermissionError as error:
+        raise Failure(
+            Reason.MODEL_INVALID, f"{error.filename} can't be read: model files must be readable for user or group 1000"
+        ) from error
+
+
+def _find_model(model: Path, *, max_seq_len: int) -> SourceModel:
     if not model.exists():
         raise Failure(Reason.MODEL_NOT_FOUND, f"nothing at {model}: correct the path in spec.model.source")
     if model.is_file():

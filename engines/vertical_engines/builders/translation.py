@@ -17,7 +17,7 @@ class Row:
 
     reason: Reason
     message: str
-    """`{doing}`, `{memory}`, `{limit}` and `{source}` are filled in."""
+    """`{doing}`, `{source}`, `{memory}`, `{limit}` and `{room}` are filled in."""
     words: str = ""
     signal: int = 0
 
@@ -36,7 +36,7 @@ ROWS: Final = (
     Row(Reason.BUILD_OUT_OF_MEMORY, OUT_OF_MEMORY, words=r"MemoryError|std::bad_alloc|[Cc]annot allocate memory|CUDA out of memory"),
     Row(
         Reason.STORE_FULL,
-        "the engine store has no room: it filled up during {doing}; enlarge the claim or delete services that no longer serve",
+        "the engine store has no room: it filled up during {doing} ({room}); enlarge the claim or delete services that no longer serve",
         words=r"No space left on device|Disk quota exceeded|iostream error",
     ),
     Row(
@@ -66,19 +66,35 @@ ROWS: Final = (
 """Words of the OpenVINO rows as openvino-genai 2026.4.1 says them on damaged, unknown and unwritable files. The first match wins."""
 
 
-def translate(ended: Ended, *, doing: str, source: str, limit: int | None, otherwise: Reason = Reason.BUILD_FAILED) -> Failure:
-    """The failure that a process which ended badly stands for; `otherwise` when no row knows it. `limit` in bytes, None for none."""
+@dataclass(frozen=True)
+class Circumstances:
+    """What the messages name besides the end itself. Sizes in bytes."""
+
+    doing: str
+    source: str
+    needed: int = 0
+    """Room that the engine takes, estimated."""
+    free: int = 0
+    """Room that was left in the store afterwards."""
+    limit: int | None = None
+    """Memory limit of the container; None for none."""
+    otherwise: Reason = Reason.BUILD_FAILED
+    """The reason when no row knows the end."""
+
+
+def translate(ended: Ended, about: Circumstances) -> Failure:
+    """The failure that a process which ended badly stands for."""
     row = next((row for row in ROWS if row.matches(ended)), None)
-    reason = row.reason if row else otherwise
     template = row.message if row else "{doing} ended with {end}: the last lines of its log say why"
     message = template.format(
-        doing=doing,
-        source=source,
+        doing=about.doing,
+        source=about.source,
         memory=megabytes(ended.peak),
-        limit=megabytes(limit) if limit else "not set",
+        limit=megabytes(about.limit) if about.limit else "not set",
+        room=f"about {megabytes(about.needed)} needed, {megabytes(about.free)} free",
         end=_end(ended.code),
     )
-    return Failure(reason, message, log=ended.tail)
+    return Failure(row.reason if row else about.otherwise, message, log=ended.tail)
 
 
 def _end(code: int) -> str:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from vertical_engines.commands.ending import leave_message
 from vertical_engines.contract.build import EXIT_USER_ERROR, BuildOutcome
 from vertical_engines.contract.engine import short_key
 from vertical_engines.contract.reasons import Reason
@@ -24,7 +25,7 @@ def run_assemble(*, places: Places, store: Path, termination_log: Path) -> int:
         names = assemble_repository(plan, places=places)
     except Failure as failure:
         say(f"{failure.reason.value}: {failure.message}")
-        termination_log.write_text(BuildOutcome(failure=failure.to_contract()).to_termination_message(), encoding="utf-8")
+        leave_message(BuildOutcome(failure=failure.to_contract()), termination_log=termination_log, say=say)
         return EXIT_USER_ERROR
     say(f"{places.repository} holds {', '.join(names)}")
     return 0

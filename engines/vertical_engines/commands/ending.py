@@ -5,7 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
-from vertical_engines.contract.build import BuildOutcome
+from vertical_engines.contract.build import EXIT_RETRYABLE, BuildFailure, BuildOutcome
+from vertical_engines.contract.reasons import Reason
 from vertical_engines.failure import Failure, Interrupted
 from vertical_engines.progress import Say
 
@@ -23,6 +24,10 @@ def run_to_end(work: Callable[[], BuildOutcome | None], *, termination_log: Path
     except Failure as failure:
         say(f"{failure.reason.value}: {failure.message}")
         outcome, code = BuildOutcome(failure=failure.to_contract()), failure.exit_code
+    except OSError as error:
+        what = f"{error.strerror or error}: {error.filename or 'no file named'}"
+        say(f"{Reason.BUILD_FAILED.value}: {what}")
+        outcome, code = BuildOutcome(failure=BuildFailure(reason=Reason.BUILD_FAILED, message=what)), EXIT_RETRYABLE
     finally:
         signal.signal(signal.SIGTERM, before)
     if outcome:
