@@ -31,8 +31,8 @@ class Admin:
                 path = head.start.split(b" ")[1].split(b"?")[0].decode(errors="replace") if b" " in head.start else "/"
                 writer.write(_answer(*await self._handle(path)))
                 await writer.drain()
-        except (OSError, EOFError, BadMessage, asyncio.TimeoutError):
-            pass
+        except (OSError, EOFError, BadMessage, asyncio.TimeoutError, asyncio.CancelledError):
+            pass  # cancelled when the guard is ending: asyncio would report it as an error
         finally:
             writer.close()
 

@@ -75,8 +75,8 @@ class Front:
             await _part(reader, writer, answer_of(refused.status, str(refused)))
         except BadMessage as error:
             await _part(reader, writer, answer_of(400, str(error)))
-        except BROKEN:
-            pass
+        except (*BROKEN, asyncio.CancelledError):
+            pass  # the guard is ending: asyncio reports handlers that end as cancelled as errors
         finally:
             self._connections.discard(caller)
             caller.transfer.close()

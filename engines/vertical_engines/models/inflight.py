@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from vertical_engines.models.containment import contained
 from vertical_engines.models.refusal import Refusal
 from vertical_engines.models.ticket import Generated, Ticket
+from vertical_engines.models.traffic import Traffic
 from vertical_engines.models.waiting_room import WaitingRoom
 
 STOPPING = Refusal("UNAVAILABLE", "the server is stopping")
@@ -29,8 +30,9 @@ class InflightLoop:
     """One thread that owns the batch. At most `live` requests are in it: the scheduler's own limit does not bound
     the batch when prompts are split, and each request holds KV memory."""
 
-    def __init__(self, batch: Batch, *, live: int, waiting: int) -> None:
+    def __init__(self, batch: Batch, *, live: int, waiting: int, traffic: Traffic) -> None:
         self._batch = batch
+        self._traffic = traffic
         self._slots = live
         self._live: dict[Ticket, Any] = {}
         self._room = WaitingRoom(waiting)
@@ -49,15 +51,22 @@ class InflightLoop:
 
     def _run(self) -> None:
         while not self._room.closed:
-            for ticket in self._room.leave(self._slots - len(self._live), block=not self._live):
-                if why := contained(self._admit, ticket):
-                    ticket.reply.fail(why)
-            if self._live and (why := contained(self._batch.step)):
+            if why := contained(self._turn):
                 self._fail_all(why)
-            for ticket in list(self._live):
-                if why := contained(self._collect, ticket):
-                    self._drop(ticket, why)
         self._fail_all(STOPPING)
+
+    def _turn(self) -> None:
+        for ticket in self._room.leave(self._slots - len(self._live), block=not self._live):
+            if why := contained(self._admit, ticket):
+                self._drop(ticket, why)
+        self._traffic.show(waiting=len(self._room), live=len(self._live))
+        if self._live:
+            self._batch.step()
+        for ticket in list(self._live):
+            if why := contained(self._collect, ticket):
+                self._drop(ticket, why)
+        if not self._live:
+            self._traffic.show(waiting=len(self._room), live=0)
 
     def _admit(self, ticket: Ticket) -> None:
         if ticket.reply.is_cancelled():
@@ -68,6 +77,7 @@ class InflightLoop:
         generated = self._batch.result(self._live[ticket])
         if generated is not None:
             del self._live[ticket]
+            self._traffic.count_tokens(generated.tokens)
             ticket.reply.answer(generated)
         elif ticket.reply.is_cancelled():
             raise Refusal("CANCELLED", "the caller has gone")
@@ -75,7 +85,7 @@ class InflightLoop:
     def _drop(self, ticket: Ticket, why: Refusal) -> None:
         """Out of the batch, and an answer for the caller: a reply that never comes would hold Triton's shutdown for ever."""
         handle = self._live.pop(ticket, None)
-        ticket.reply.fail(why)
+        contained(ticket.reply.fail, why)
         if handle is not None:
             contained(self._batch.cancel, handle)
 

@@ -16,6 +16,7 @@ from vertical_engines.models.openvino_pipelines import ContiguousGenerator, Page
 from vertical_engines.models.realtime import RealtimeLoop
 from vertical_engines.models.ticket import Loop, Ticket
 from vertical_engines.models.tokenizing import PromptTokenizer
+from vertical_engines.models.traffic import Traffic, TritonTraffic
 from vertical_engines.models.triton_reply import TritonReply
 from vertical_engines.models.triton_tensors import read_number, read_text
 
@@ -34,7 +35,7 @@ class TritonPythonModel:
         parameters = {name: value["string_value"] for name, value in config.get("parameters", {}).items()}
         self._limits = Limits.from_parameters(parameters)
         self._engine = parameters["engine_key"][:10]
-        self._loop, tokenizer = start_loop(parameters, limits=self._limits)
+        self._loop, tokenizer = start_loop(parameters, limits=self._limits, traffic=TritonTraffic(model=args["model_name"]))
         self._tokenizer = PromptTokenizer(tokenizer, limits=self._limits)
 
     def execute(self, requests: list[Any]) -> None:
@@ -52,21 +53,23 @@ class TritonPythonModel:
         self._loop.submit(Ticket(tokens, max_tokens, reply))
 
 
-def start_loop(parameters: dict[str, str], *, limits: Limits) -> tuple[Loop, Any]:
+def start_loop(parameters: dict[str, str], *, limits: Limits, traffic: Traffic) -> tuple[Loop, Any]:
     """The loop of the wanted style, already running, and the engine's tokenizer."""
     engine = Path(parameters["engine_dir"])
+    ignore_end = parameters.get("ignore_end_token") == "true"
     match parameters["style"]:
         case "realtime":
             compiled = Path(tempfile.gettempdir()) / "openvino-compiled" / parameters["engine_key"][:10]
-            generator = ContiguousGenerator(engine, compiled=compiled)
-            return RealtimeLoop(generator, waiting=limits.max_waiting_requests), generator.tokenizer
+            generator = ContiguousGenerator(engine, compiled=compiled, ignore_end=ignore_end)
+            return RealtimeLoop(generator, waiting=limits.max_waiting_requests, traffic=traffic), generator.tokenizer
         case "inflight":
             batch = PagedBatch(
                 engine,
                 limits=limits,
                 prefix_caching=parameters.get("prefix_caching") == "true",
                 tokens_per_step=int(parameters.get("max_num_batched_tokens", DEFAULT_TOKENS_PER_STEP)),
+                ignore_end=ignore_end,
             )
-            return InflightLoop(batch, live=limits.max_live_requests, waiting=limits.max_waiting_requests), batch.tokenizer
+            return InflightLoop(batch, live=limits.max_live_requests, waiting=limits.max_waiting_requests, traffic=traffic), batch.tokenizer
         case style:
             raise ValueError(f"parameter style is {style!r}, realtime or inflight is needed")

@@ -15,11 +15,22 @@ KV_BLOCK = 32
 """Tokens in one block of the paged KV cache on CPU."""
 
 
-def greedy(max_tokens: int, *, end_token: int) -> Any:
-    """Greedy decoding; the prompt is taken as it is, since a chat template is the pipeline's business."""
-    config = openvino_genai.GenerationConfig(max_new_tokens=max_tokens, do_sample=False, apply_chat_template=False)
-    config.set_eos_token_id(end_token)
-    return config
+class Greedy:
+    """Greedy decoding; the prompt is taken as it is, since a chat template is the pipeline's business.
+
+    With `ignore_end` every answer has as many tokens as were asked for: that is for measuring.
+    """
+
+    def __init__(self, *, end_token: int, ignore_end: bool) -> None:
+        self._end_token = end_token
+        self._ignore_end = ignore_end
+
+    def config(self, max_tokens: int) -> Any:
+        config = openvino_genai.GenerationConfig(
+            max_new_tokens=max_tokens, do_sample=False, apply_chat_template=False, ignore_eos=self._ignore_end
+        )
+        config.set_eos_token_id(self._end_token)
+        return config
 
 
 def finish_reason(reason: Any) -> FinishReason:
@@ -29,15 +40,14 @@ def finish_reason(reason: Any) -> FinishReason:
 class ContiguousGenerator:
     """LLMPipeline with SDPA attention. Compiled blobs go to a scratch folder of the pod: they hold this CPU's instruction set."""
 
-    def __init__(self, engine: Path, *, compiled: Path) -> None:
+    def __init__(self, engine: Path, *, compiled: Path, ignore_end: bool) -> None:
         self._pipeline = openvino_genai.LLMPipeline(str(engine), "CPU", ATTENTION_BACKEND="SDPA", CACHE_DIR=str(compiled))
         self.tokenizer = self._pipeline.get_tokenizer()
-        self._end_token = self.tokenizer.get_eos_token_id()
+        self._decoding = Greedy(end_token=self.tokenizer.get_eos_token_id(), ignore_end=ignore_end)
 
     def generate(self, ticket: Ticket, *, keep_going: Callable[[], bool]) -> Generated | None:
         watcher = _Watcher(keep_going)
-        config = greedy(ticket.max_tokens, end_token=self._end_token)
-        result = self._pipeline.generate(ticket.tokens, config, watcher)
+        result = self._pipeline.generate(ticket.tokens, self._decoding.config(ticket.max_tokens), watcher)
         if watcher.ended:
             return None
         tokens = result.tokens[0]
@@ -63,7 +73,7 @@ class _Watcher(openvino_genai.StreamerBase):  # type: ignore[misc]
 class PagedBatch:
     """ContinuousBatchingPipeline, one step at a time."""
 
-    def __init__(self, engine: Path, *, limits: Limits, prefix_caching: bool, tokens_per_step: int) -> None:
+    def __init__(self, engine: Path, *, limits: Limits, prefix_caching: bool, tokens_per_step: int, ignore_end: bool) -> None:
         scheduler = openvino_genai.SchedulerConfig()
         scheduler.max_num_seqs = limits.max_live_requests
         scheduler.max_num_batched_tokens = tokens_per_step
@@ -71,12 +81,11 @@ class PagedBatch:
         scheduler.num_kv_blocks = kv_blocks(limits, prefix_caching=prefix_caching)
         self._pipeline = openvino_genai.ContinuousBatchingPipeline(str(engine), scheduler, "CPU")
         self.tokenizer = self._pipeline.get_tokenizer()
-        self._end_token = self.tokenizer.get_eos_token_id()
+        self._decoding = Greedy(end_token=self.tokenizer.get_eos_token_id(), ignore_end=ignore_end)
         self._numbers = itertools.count()
 
     def add(self, ticket: Ticket) -> Any:
-        config = greedy(ticket.max_tokens, end_token=self._end_token)
-        return self._pipeline.add_request(next(self._numbers), ticket.tokens, config)
+        return self._pipeline.add_request(next(self._numbers), ticket.tokens, self._decoding.config(ticket.max_tokens))
 
     def step(self) -> None:
         self._pipeline.step()
