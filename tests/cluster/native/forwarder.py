@@ -8,6 +8,7 @@ import asyncio
 import ctypes
 import os
 import socket
+import struct
 import sys
 import threading
 from collections.abc import Iterator
@@ -34,7 +35,9 @@ async def serve(listener: socket.socket, *, address: str, port: int, stop: async
         try:
             far_reader, far_writer = await asyncio.open_connection(address, port)
         except OSError:
-            writer.transport.abort()  # the client sees a reset, as it would without us
+            near: socket.socket = writer.get_extra_info("socket")
+            near.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            writer.transport.abort()  # the client sees a reset: nobody took its request
             return
         await asyncio.gather(_copy(reader, far_writer), _copy(far_reader, writer))
         for end in (writer, far_writer):
@@ -65,12 +68,8 @@ def forwarded(pid: int, address: str, port: int) -> Iterator[int]:
 
     def work() -> None:
         enter_network(pid)
-        loop.run_until_complete(serve(listener, address=address, port=port, stop=stop))
-        pending = asyncio.all_tasks(loop)
-        for task in pending:
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*pending, return_exceptions=True))
-        loop.close()
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:  # its end cancels connections that are still open
+            runner.run(serve(listener, address=address, port=port, stop=stop))
 
     thread = threading.Thread(target=work, daemon=True, name=f"forward {address}:{port}")
     thread.start()
