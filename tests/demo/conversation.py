@@ -12,6 +12,8 @@ from verticals.poi_matching.schemas import BlsRequest, BlsResponse
 
 MODEL = "poi_matching_bls"
 VARIANTS = ("realtime", "background")
+WIDTH = 118
+"""Characters that a row needs."""
 
 RECEIPTS = (
     ("a name with typos and a phone", BlsRequest(name="COPPR CRANE GRIL", tel=["555 984 0001"])),
@@ -40,4 +42,5 @@ def converse(cluster: Cluster, *, namespace: str, service: str) -> None:
                 place = f"{answer.name} ({answer.place_id})" if answer.matched else "no place matches"
                 table.add_row(variant, question, place, f"{answer.score:.2f}", answer.generator_vote, f"{took:.0f}", answer.engine)
         table.add_section()
-    Console().print(table)
+    console = Console()
+    Console(width=max(console.width, WIDTH)).print(table)  # where output goes to a file the width is 80, and every cell would wrap

@@ -39,7 +39,8 @@ async def serve(listener: socket.socket, *, address: str, port: int, stop: async
             near.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             writer.transport.abort()  # the client sees a reset: nobody took its request
             return
-        await asyncio.gather(_copy(reader, far_writer), _copy(far_reader, writer))
+        with suppress(asyncio.CancelledError):  # the forwarder ends while a client keeps its connection: streams would log it as an error
+            await asyncio.gather(_copy(reader, far_writer), _copy(far_reader, writer))
         for end in (writer, far_writer):
             end.close()
 
