@@ -1,0 +1,139 @@
+"""What pods and Deployments complain about, as a table: state of a rollout to condition, reason and words."""
+
+from typing import Any
+
+import pytest
+
+from tests.support import live
+from tests.support.live import NOW, SETTINGS, ended, failure_words, owned_service, waits
+from tests.support.objects import service
+from vertical_engines.contract.reasons import Reason
+from vertical_operator.core.intents import Manifest, Plan
+from vertical_operator.core.observed import ObservedService
+from vertical_operator.core.plan import plan
+
+OWNER = owned_service(service())
+NOT_FOUND = failure_words(Reason.PIPELINE_INVALID, "pipeline image has no /models")
+MISMATCH = failure_words(Reason.ENGINE_GPU_MISMATCH, "built for Tesla-T4, this is an L4")
+PULL = 'Back-off pulling image "pipeline:1": ErrImagePull: not found'
+
+
+def rolling(*, pods: list[dict[str, Any]], conditions: list[Manifest] | None = None, stale: bool = False) -> Plan:
+    """The plan over a Deployment none of whose pods is ready; each pod given by its age and status fields."""
+    objects = live.serving(OWNER)
+    (deployment,) = (content for content in objects if content["kind"] == "Deployment")
+    deployment["status"] = {"observedGeneration": 1, "replicas": 1, "updatedReplicas": 1, "conditions": conditions or []}
+    if stale:
+        deployment["spec"]["template"]["metadata"]["annotations"]["serving.vertical-operator.io/revision"] = "older"
+    made = [live.pod_of(deployment, name=f"pod-{i}", **pod) for i, pod in enumerate(pods)]
+    return plan(OWNER, ObservedService.of([*objects, *made]), SETTINGS, NOW)
+
+
+def unscheduled(words: str) -> Manifest:
+    return {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": words}]}
+
+
+EXPIRED = [{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}]
+QUOTA = [{"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": "exceeded quota: team"}]
+
+ROWS: list[tuple[str, Plan, str, str, str]] = [
+    ("no pod yet", rolling(pods=[]), "Reconciling", "RollingOut", "0 of 1 replicas ready"),
+    ("pod starting", rolling(pods=[{}]), "Reconciling", "RollingOut", "at most"),
+    (
+        "image, in time",
+        rolling(pods=[waits("pipeline", "ImagePullBackOff", PULL, init=True)]),
+        "Reconciling",
+        "WaitingForPod",
+        "pipeline:1",
+    ),
+    (
+        "image, too late",
+        rolling(pods=[{"age": 301, **waits("pipeline", "ErrImagePull", "not found", init=True)}]),
+        "Stalled",
+        "ImageUnavailable",
+        "can't pull image pipeline:1 for container pipeline: not found",
+    ),
+    (
+        "no path in the pipeline image",
+        rolling(pods=[ended("pipeline", code=65, message=NOT_FOUND, init=True)]),
+        "Stalled",
+        "PipelineInvalid",
+        "pipeline image has no /models",
+    ),
+    (
+        "assemble refuses the engine, waiting between attempts",
+        rolling(pods=[waits("assemble", "CrashLoopBackOff", restarts=1, last=MISMATCH, init=True)]),
+        "Stalled",
+        "EngineGpuMismatch",
+        "this is an L4",
+    ),
+    (
+        "server crashes now and then",
+        rolling(pods=[waits("triton", "CrashLoopBackOff", restarts=1, last="boom")]),
+        "Reconciling",
+        "RollingOut",
+        "",
+    ),
+    (
+        "server crashes for ever",
+        rolling(pods=[waits("triton", "CrashLoopBackOff", restarts=3, last="boom")]),
+        "Stalled",
+        "ContainerCrashing",
+        "container triton ends again and again with exit code 1: boom",
+    ),
+    (
+        "no node",
+        rolling(pods=[unscheduled("0/3 nodes are available: 3 Insufficient cpu")]),
+        "Reconciling",
+        "WaitingForPod",
+        "3 Insufficient cpu",
+    ),
+    (
+        "no node for too long",
+        rolling(pods=[{"age": 601, **unscheduled("3 Insufficient cpu")}]),
+        "Stalled",
+        "RolloutDeadlineExceeded",
+        "3 Insufficient cpu",
+    ),
+    (
+        "container can't be created",
+        rolling(pods=[waits("triton", "CreateContainerConfigError", "secret not found")]),
+        "Reconciling",
+        "WaitingForPod",
+        "secret not found",
+    ),
+    ("progress deadline", rolling(pods=[{}], conditions=EXPIRED), "Stalled", "RolloutDeadlineExceeded", "no progress for 600 s"),
+    ("quota", rolling(pods=[], conditions=QUOTA), "Stalled", "ChildRefused", "exceeded quota: team"),
+    (
+        "an older revision's pod complains",
+        rolling(pods=[ended("pipeline", code=65, message=NOT_FOUND, init=True)], stale=True),
+        "Reconciling",
+        "RollingOut",
+        "",
+    ),
+]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
+def test_rollout(row: tuple[str, Plan, str, str, str]) -> None:
+    _, result, kind, reason, fragment = row
+    assert result.status is not None
+    found = {c["type"]: c for c in result.status["conditions"]}
+    assert found[kind]["status"] == "True"
+    assert found["Stalled" if kind == "Reconciling" else "Reconciling"]["status"] == "False"
+    assert found[kind]["reason"] == reason
+    assert fragment in found[kind]["message"]
+    assert result.status["reason"] == reason
+    assert found["Ready"]["status"] == "False"
+
+
+def test_the_words_of_a_failing_pull_do_not_flap() -> None:
+    """The kubelet alternates between two reasons with two messages: a status that follows them would be written every minute."""
+    one = rolling(pods=[waits("pipeline", "ErrImagePull", "not found", init=True)])
+    other = rolling(pods=[waits("pipeline", "ImagePullBackOff", PULL, init=True)])
+    assert one.status == other.status
+
+
+def test_time_alone_ends_a_wait() -> None:
+    result = rolling(pods=[{"age": 60, **waits("pipeline", "ErrImagePull", "not found", init=True)}])
+    assert result.wake_after == SETTINGS.image_deadline - 60 + 1
