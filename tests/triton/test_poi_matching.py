@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import urllib3
 
 import verticals.poi_matching
 from tests.support.serving import MODEL, assemble, make_config, make_places, make_plan

@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+import threading
 from collections.abc import Iterator
 from typing import Annotated, Any
 
@@ -245,3 +246,31 @@ def test_a_model_without_handle_says_so(triton: FakePbUtils) -> None:
     inputs = [{**tensor, "optional": tensor["name"] == "length"} for tensor in config("x")["output"]]
     triton.load(Plain(), config("plain", input=inputs))
     assert failure(triton, "plain", text("a")) == (ErrorCode.INTERNAL, "[INTERNAL] NotImplementedError: Plain does not define handle()")
+
+
+class Together(Parent):
+    """Answers only once three requests are inside at the same time."""
+
+    concurrency = 3
+
+    def setup(self) -> None:
+        self.barrier = threading.Barrier(3)
+
+    def handle(self, request: Question) -> Answer:
+        self.barrier.wait(30)
+        if request.text == "exit":
+            sys.exit(1)
+        return super().handle(request)
+
+
+def test_one_instance_answers_several_requests_at_once(graph: FakePbUtils) -> None:
+    model = Together()
+    graph.load(model, config("together"))
+    words = ["one", "bad", "exit", "four", "five", "six"]
+    requests = [graph.InferenceRequest(model_name="together", inputs=[graph.Tensor("text", np.array([word], object))]) for word in words]
+    responses = graph.run("together", requests)
+    told = [
+        response.error().message() if response.has_error() else response.output_tensors()[0].as_numpy().item() for response in responses
+    ]
+    assert told == [b"ONE", "child: text: bad", "SystemExit: 1", b"FOUR", b"FIVE", b"SIX"]
+    model.finalize()

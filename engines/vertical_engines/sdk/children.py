@@ -1,5 +1,6 @@
 """Calls to other models of the same server (BLS): typed, with the child's error code restored and its cache salted."""
 
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,7 +21,8 @@ class ChildCaller:
         self._pb = pb_utils
         self._fingerprints: dict[tuple[type, type], bytes] = {}
         self._epochs: dict[str, int] = {}
-        self.parent: Any = None
+        # Each worker thread has a context of its own.
+        self.parent: ContextVar[Any] = ContextVar("parent", default=None)
 
     def call(self, request: TritonFieldModel, response_class: type[ResponseT], model: str, **infer_kwargs: Any) -> ResponseT:
         """One child call; an answer without its required outputs is tried once more past the cache that may have kept it.
@@ -49,7 +51,8 @@ class ChildCaller:
     def _once(
         self, named: list[tuple[str, Array]], codec: Codec[ResponseT], model: str, infer_kwargs: dict[str, Any]
     ) -> ResponseT | ChildUnavailable:
-        if self.parent is not None and self.parent.is_cancelled():
+        parent = self.parent.get()
+        if parent is not None and parent.is_cancelled():
             raise RequestFailure(f"cancelled by the client before {model} was called", code=ErrorCode.CANCELLED)
         inputs = [self._pb.Tensor(name, array) for name, array in named]
         options = {"requested_output_names": codec.names, **infer_kwargs}

@@ -11,6 +11,7 @@ from vertical_engines.sdk.codec import InvalidMessage, codec_of
 from vertical_engines.sdk.drift import config_drift
 from vertical_engines.sdk.errors import BadRequest, CodecError, ErrorCode, RequestFailure, to_message
 from vertical_engines.sdk.fields import TritonFieldModel
+from vertical_engines.sdk.workers import Workers
 
 RequestT = TypeVar("RequestT", bound=TritonFieldModel)
 ResponseT = TypeVar("ResponseT", bound=TritonFieldModel)
@@ -28,6 +29,9 @@ class TritonPythonModel(Generic[RequestT, ResponseT]):
     response_model: ClassVar[type[TritonFieldModel]]
     public: ClassVar[bool] = False
     """Clients call it directly: messages carry no code in front, and the response cache is refused."""
+    concurrency: ClassVar[int] = 1
+    """Requests that one instance answers at once, each in a thread: `handle` must then be thread safe. Saves an entry
+    model, which waits for its children most of the time, from one process per request in flight."""
 
     model_name: str
     model_config: dict[str, Any]
@@ -51,6 +55,7 @@ class TritonPythonModel(Generic[RequestT, ResponseT]):
         self._request_codec = codec_of(self.request_model)
         self._response_codec = codec_of(self.response_model)
         self.setup()
+        self._workers = self._start_workers() if self.concurrency > 1 else None
 
     def setup(self) -> None:
         """Load what `handle` needs. Other models may not be loaded yet, so they can't be called here."""
@@ -60,11 +65,17 @@ class TritonPythonModel(Generic[RequestT, ResponseT]):
         raise NotImplementedError(f"{type(self).__name__} does not define handle()")
 
     def finalize(self) -> None:
-        """Called by Triton before the model is unloaded."""
+        """Called by Triton before the model is unloaded. Returns when nothing is being answered any more."""
+        if self._workers:
+            self._workers.close()
 
-    def execute(self, requests: list[Any]) -> list[Any]:
-        """Called by Triton with a batch of independent requests; always returns as many responses."""
-        return [self._respond(request) for request in requests]
+    def execute(self, requests: list[Any]) -> list[Any] | None:
+        """Called by Triton with independent requests: as many responses, or None when workers send them."""
+        if self._workers is None:
+            return [self._respond(request) for request in requests]
+        for request in requests:
+            self._workers.take(request)
+        return None
 
     def _infer_model(
         self, request_model: TritonFieldModel, response_model_cls: type[ChildT], model_name: str, **infer_kwargs: Any
@@ -76,19 +87,23 @@ class TritonPythonModel(Generic[RequestT, ResponseT]):
         """
         return self._children.call(request_model, response_model_cls, model_name, **infer_kwargs)
 
+    def _start_workers(self) -> Workers:
+        return Workers(self.concurrency, respond=self._respond, final_flag=self._pb.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+
     def _respond(self, request: Any) -> Any:
         try:
             tensors = self._encode(self.handle(self._decode(request)))
             return self._pb.InferenceResponse(output_tensors=tensors)
         except RequestFailure as failure:
             return self._failed(failure)
-        except Exception as error:
-            # The one place that may catch everything: an exception that leaves execute() fails every request of the batch.
+        except (Exception, SystemExit) as error:
+            # The one place that may catch everything: what leaves execute() fails every request of the batch, and what
+            # ends a worker leaves its caller waiting for ever.
             self._pb.Logger.log_error(f"{self.model_name}: {traceback.format_exc()}")
             return self._failed(RequestFailure(f"{type(error).__name__}: {error}", code=ErrorCode.INTERNAL))
 
     def _decode(self, request: Any) -> Any:
-        self._children.parent = request
+        self._children.parent.set(request)
         try:
             return self._request_codec.decode((tensor.name(), tensor.as_numpy()) for tensor in request.inputs())
         except InvalidMessage as error:

@@ -21,6 +21,8 @@ class PoiMatchingBls(TritonPythonModel[BlsRequest, BlsResponse]):
     request_model = BlsRequest
     response_model = BlsResponse
     public = True
+    concurrency = 8
+    """As many as the background variant generates for at once."""
 
     def setup(self) -> None:
         self._generator = self.parameters.get("generator_model") or DEFAULT_GENERATOR
