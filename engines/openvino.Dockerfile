@@ -38,6 +38,7 @@ RUN site=/opt/venv/lib/python3.11/site-packages \
 FROM dependencies AS code
 COPY engines/vertical_engines /code/vertical_engines
 RUN find /code -name __pycache__ -prune -exec rm -r {} + \
+ && chmod -R a+rX /code \
  && python3 -m compileall -q --invalidation-mode unchecked-hash -s /code -p /opt/venv/lib/python3.11/site-packages /code
 
 FROM debian:12-slim

@@ -105,12 +105,15 @@ def test_a_damaged_or_unfinished_engine_is_refused_by_readers_and_built_again(wo
     assert workplace.leftovers() == []
 
 
-def test_readers_check_sizes_unless_asked_for_digests(workplace: Workplace) -> None:
+def test_readers_check_sizes_and_when_asked_every_byte(workplace: Workplace) -> None:
     workplace.build(REQUEST)
     damage_one_byte(workplace.root / REQUEST.key)
     assert open_engine(workplace.root, REQUEST.key).key == REQUEST.key
     with pytest.raises(EngineCorrupt, match=r"weights\.bin has another sha256"):
         open_engine(workplace.root, REQUEST.key, digests=True)
+    damage_size(workplace.root / REQUEST.key)
+    with pytest.raises(EngineCorrupt, match=r"weights\.bin has 5 bytes instead of 800"):
+        open_engine(workplace.root, REQUEST.key)
 
 
 def test_an_engine_that_was_never_built_is_missing(workplace: Workplace) -> None:
