@@ -100,15 +100,19 @@ def merged(live: Any, manifest: Any, path: Path, *, kind: str) -> Any:
 
 
 def _merged_list(live: list[Any], manifest: list[Any], path: Path, *, keys: tuple[str, ...], kind: str) -> list[Any]:
+    """Elements that were there keep their order; new ones follow."""
     known = {key_segment(item, keys): item for item in live}
     wanted = {key_segment(item, keys): item for item in manifest}
-    first = [
-        merged(known[segment], item, (*path, segment), kind=kind)
-        if segment in known and path[-1] != "f:ownerReferences"
-        else deepcopy(item)
-        for segment, item in wanted.items()
-    ]
-    return [*first, *(item for segment, item in known.items() if segment not in wanted)]
+    whole = path[-1] == "f:ownerReferences"
+    both = {
+        segment: item
+        if segment not in wanted
+        else deepcopy(wanted[segment])
+        if whole
+        else merged(item, wanted[segment], (*path, segment), kind=kind)
+        for segment, item in known.items()
+    }
+    return [*both.values(), *(deepcopy(item) for segment, item in wanted.items() if segment not in known)]
 
 
 def without(value: Any, path: Path, *, kind: str, at: Path = ()) -> Any:

@@ -4,14 +4,13 @@ It knows server-side apply with owners of fields, generation, resourceVersion, u
 owner garbage collection, label selectors and a log of every request; it tells listeners about each change, as a watch would.
 """
 
+import json
 from collections.abc import Callable, Mapping
-from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
 from tests.support.defaults import set_defaults
 from tests.support.fields import Path, fields_of, merged, tree_of, value_at, without
-
 from vertical_operator.kube.failures import Conflict, Gone
 from vertical_operator.kube.port import Manifest
 
@@ -46,7 +45,8 @@ class MemoryCluster:
 
     def __init__(self) -> None:
         self._objects: dict[Identity, _Stored] = {}
-        self._version = 0
+        self.version = 0
+        """Grows with every change of any object."""
         self._uid = 0
         self.requests: list[Request] = []
         self.listeners: list[Callable[[str, Manifest], None]] = []
@@ -64,13 +64,10 @@ class MemoryCluster:
 
     async def list_owned(self, kind: str, *, namespace: str | None, selector: str) -> list[Manifest]:
         request = self._begin("list", kind, "")
-        labels = dict(part.split("=", 1) for part in selector.split(",") if part)
         found = [
             self._shown(stored)
             for (of_kind, of_namespace, _), stored in sorted(self._objects.items())
-            if of_kind == kind
-            and namespace in (None, of_namespace)
-            and labels.items() <= (stored.body["metadata"].get("labels") or {}).items()
+            if of_kind == kind and namespace in (None, of_namespace) and selects(selector, stored.body["metadata"].get("labels") or {})
         ]
         self.after(request)
         return found
@@ -78,7 +75,7 @@ class MemoryCluster:
     async def apply(self, manifest: Manifest, *, field_manager: str, force: bool = True) -> Manifest:
         metadata = manifest["metadata"]
         request = self._begin("apply", manifest["kind"], metadata["name"])
-        result = self._apply(deepcopy(manifest), manager=field_manager, force=force)
+        result = self._apply(copied(manifest), manager=field_manager, force=force)
         self.after(request)
         return result
 
@@ -106,12 +103,12 @@ class MemoryCluster:
 
     def create(self, manifest: Manifest) -> Manifest:
         """As `kubectl create` by somebody else."""
-        return self._apply(deepcopy(manifest), manager="somebody", force=True)
+        return self._apply(copied(manifest), manager="somebody", force=True)
 
     def update(self, kind: str, namespace: str, name: str, *, change: Callable[[Manifest], None]) -> Manifest:
         """As a PUT by somebody else: fields whose value changes leave the sets of their owners."""
         stored = self._objects[(kind, namespace, name)]
-        body = deepcopy(stored.body)
+        body = copied(stored.body)
         change(body)
         for manager, paths in list(stored.managers.items()):
             kept = frozenset(p for p in paths if value_at(body, p, kind=kind) == value_at(stored.body, p, kind=kind))
@@ -120,7 +117,7 @@ class MemoryCluster:
 
     def set_status(self, kind: str, namespace: str, name: str, *, status: Mapping[str, Any]) -> Manifest:
         stored = self._objects[(kind, namespace, name)]
-        return self._store((kind, namespace, name), stored, {**stored.body, "status": deepcopy(dict(status))})
+        return self._store((kind, namespace, name), stored, {**stored.body, "status": copied(dict(status))})
 
     def find(self, kind: str, namespace: str, name: str) -> Manifest | None:
         stored = self._objects.get((kind, namespace, name))
@@ -135,7 +132,7 @@ class MemoryCluster:
         stored = self._objects[identity]
         if stored.body["metadata"].get("finalizers"):
             if "deletionTimestamp" not in stored.body["metadata"]:
-                body = deepcopy(stored.body)
+                body = copied(stored.body)
                 body["metadata"]["deletionTimestamp"] = self.now
                 self._store(identity, stored, body)
             return
@@ -155,6 +152,13 @@ class MemoryCluster:
         for identity in doomed:
             self.remove(*identity)
         return bool(doomed)
+
+    def copy(self) -> "MemoryCluster":
+        """The same objects in another server; without listeners, faults and the log of requests."""
+        other = MemoryCluster()
+        other._objects = {identity: _Stored(copied(stored.body), dict(stored.managers)) for identity, stored in self._objects.items()}
+        other.version, other._uid, other.now = self.version, self._uid, self.now
+        return other
 
     def writes(self) -> list[Request]:
         """Every write that the operator asked for, also one that changed nothing."""
@@ -214,7 +218,7 @@ class MemoryCluster:
         return self._shown(stored)
 
     def _store(self, identity: Identity, stored: _Stored, body: Manifest, *, managers_changed: bool = False) -> Manifest:
-        body = deepcopy(body)
+        body = copied(body)
         set_defaults(body)
         if body == stored.body and not managers_changed:
             return self._shown(stored)
@@ -233,16 +237,18 @@ class MemoryCluster:
         return self._shown(stored)
 
     def _touch(self, stored: _Stored) -> None:
-        self._version += 1
-        stored.body["metadata"]["resourceVersion"] = str(self._version)
+        self.version += 1
+        stored.body["metadata"]["resourceVersion"] = str(self.version)
 
     def _tell(self, event: str, stored: _Stored) -> None:
+        if event == "DELETED":
+            self.version += 1
         for listener in self.listeners:
             listener(event, self._shown(stored))
 
     def _shown(self, stored: _Stored) -> Manifest:
         """A copy as the server would answer: with managedFields and the status default."""
-        body = deepcopy(stored.body)
+        body = copied(stored.body)
         body["metadata"]["managedFields"] = [
             {"manager": name, "operation": "Apply", "fieldsType": "FieldsV1", "fieldsV1": tree_of(paths)}
             for name, paths in stored.managers.items()
@@ -253,10 +259,21 @@ class MemoryCluster:
         return body
 
 
+def copied(value: Any) -> Any:
+    """A deep copy of JSON: many times faster than the general one, and it refuses what is no JSON."""
+    return json.loads(json.dumps(value))
+
+
+def selects(selector: str, labels: Mapping[str, str]) -> bool:
+    """Label selectors of the forms `a=b` and `a`, joined by commas."""
+    parts = [part.partition("=") for part in selector.split(",") if part]
+    return all(name in labels and (not sign or labels[name] == value) for name, sign, value in parts)
+
+
 def merge_patched(value: Any, patch: Any) -> Any:
     """RFC 7386."""
     if not isinstance(patch, Mapping):
-        return deepcopy(patch)
+        return copied(patch)
     result = dict(value) if isinstance(value, Mapping) else {}
     for name, change in patch.items():
         if change is None:

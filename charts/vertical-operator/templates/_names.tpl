@@ -30,10 +30,6 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 - apiGroups: [serving.vertical-operator.io]
   resources: [verticalservices/status, engines/status]
   verbs: [patch]
-# Owner references with blockOwnerDeletion need this where OwnerReferencesPermissionEnforcement is on (OpenShift).
-- apiGroups: [serving.vertical-operator.io]
-  resources: [verticalservices/finalizers, engines/finalizers]
-  verbs: [update]
 - apiGroups: [""]
   resources: [services, configmaps, persistentvolumeclaims]
   verbs: [get, list, watch, create, patch, delete]

@@ -31,11 +31,12 @@ logger = logging.getLogger(__name__)
 
 
 class Controller:
-    """Reconciles both kinds. Holds no memory between reconciles but a counter for log lines."""
+    """Reconciles both kinds. Of its memory between reconciles, a counter and the echoes of its own status writes, nothing matters."""
 
     def __init__(self, cluster: Cluster, *, settings: OperatorSettings, clock: Callable[[], datetime], report: Report) -> None:
         self._cluster, self._settings, self._clock, self._report = cluster, settings, clock, report
         self._ids = itertools.count(1)
+        self._echoes: dict[Key, str] = {}
 
     async def reconcile(self, key: Key, *, failures: int = 0) -> float | None:
         """Bring one object closer to its spec. `failures` is how often it failed in a row before.
@@ -45,6 +46,7 @@ class Controller:
         """
         raw = await self._cluster.get(key.kind, namespace=key.namespace, name=key.name)
         if raw is None:
+            self._echoes.pop(key, None)
             return None
         reconcile_id = next(self._ids)
         if key.kind == "VerticalService" and "deletionTimestamp" in raw["metadata"]:
@@ -67,6 +69,10 @@ class Controller:
         if writes:
             logger.debug("children written", extra={"fields": {"key": str(key), "reconcile": reconcile_id, "writes": writes}})
         return planned.wake_after
+
+    def is_echo(self, key: Key, *, resource_version: str) -> bool:
+        """Whether that version of the object is what our own status write made: no reason to look at it again."""
+        return self._echoes.get(key) == resource_version
 
     async def _plan_service(self, raw: Manifest) -> tuple[Plan, list[Manifest]]:
         service = parse(VerticalService, raw)
@@ -91,9 +97,10 @@ class Controller:
         if not patch:
             return
         try:
-            await self._cluster.patch_status(raw["kind"], namespace=metadata["namespace"], name=metadata["name"], status=patch)
+            written = await self._cluster.patch_status(raw["kind"], namespace=metadata["namespace"], name=metadata["name"], status=patch)
         except Gone:
             return
+        self._echoes[Key(raw["kind"], metadata["namespace"], metadata["name"])] = written["metadata"]["resourceVersion"]
         for transition in transitions(before, wanted):
             fields = {
                 "key": f"{raw['kind']}/{metadata['namespace']}/{metadata['name']}",

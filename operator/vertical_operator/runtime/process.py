@@ -28,6 +28,8 @@ from vertical_operator.runtime.worker import Worker
 
 WAIT_FOR_KINDS_SECONDS = 2.0
 LET_GO_SECONDS = 3.0
+CHILD_SECONDS = 0.1
+"""How long changes of children are gathered before their owner is looked at. Changes of the owner itself wait for nothing."""
 
 logger = logging.getLogger(__name__)
 
@@ -130,9 +132,16 @@ class Operator:
     def _worker(self) -> Worker:
         return Worker(self._queue, self._controller, metrics=self._metrics, vitals=self.vitals)
 
-    def _seen(self, body: Mapping[str, Any]) -> None:
+    def _seen(self, event_type: str | None, body: Mapping[str, Any]) -> None:
+        metadata = body["metadata"]
+        own = Key(body.get("kind", ""), metadata.get("namespace", ""), metadata["name"])
         for key in keys_of(body):
-            self._queue.add(key)
+            if key != own:
+                # Pods and Jobs change many times in a moment: one look at the end of it is enough.
+                self._queue.add_after(key, CHILD_SECONDS)
+            elif event_type != "MODIFIED" or not self._controller.is_echo(key, resource_version=metadata["resourceVersion"]):
+                # A listed object is always looked at: changes before our own write may have been in the gap of the watch.
+                self._queue.add(key)
 
     def _relisted(self) -> None:
         self._metrics.relists.inc()

@@ -21,7 +21,8 @@ PARENTS = ("VerticalService", "Engine")
 CHILDREN = ("PersistentVolumeClaim", "ConfigMap", "Service", "Deployment", "Job", "Pod")
 MANAGED = f"{MANAGED_BY_LABEL}={FIELD_MANAGER}"
 
-Seen = Callable[[Mapping[str, Any]], None]
+Seen = Callable[[str | None, Mapping[str, Any]], None]
+"""Gets the type of an event (None: from a list) and the object."""
 
 
 def watch_settings() -> kopf.OperatorSettings:
@@ -54,7 +55,7 @@ def watch_registry(*, seen: Seen, relisted: Callable[[], None], access: Callable
         body = event["object"]
         if detector.is_relist(event["type"], uid=body["metadata"]["uid"]):
             relisted()
-        seen(body)
+        seen(event["type"], body)
 
     kopf.on.login(registry=registry)(login)
     for kind in (*PARENTS, *CHILDREN):
