@@ -127,7 +127,7 @@ def test_a_pod_that_is_not_restricted_is_refused(cluster: Cluster, namespace: st
 
 
 def test_a_build_on_a_fake_gpu_leaves_a_manifest(cluster: Cluster, namespace: str, gpu_nodes: list[str]) -> None:
-    container = {
+    container: Object = {
         "name": "build",
         "image": "nowhere.example.com/trt:1",
         "securityContext": SAFE,
