@@ -1,0 +1,1 @@
+"""The operator: the API, a pure planner, and the shell that reads and writes the cluster."""
