@@ -1,9 +1,10 @@
 """The pipeline's part of the repository: which folders are models, and what has to be right about them."""
 
+import json
 from pathlib import Path
 
 from vertical_engines.contract.reasons import Reason
-from vertical_engines.contract.serving import ServingPlan
+from vertical_engines.contract.serving import CANARY_NAME, ServingPlan
 from vertical_engines.failure import Failure
 
 CONFIG_FILE = "config.pbtxt"
@@ -29,7 +30,20 @@ def find_models(pipeline: Path, *, plan: ServingPlan) -> list[Path]:
         raise _invalid(f"it has no model {plan.entrypoint}, the entry point; there is {there}")
     if any((pipeline / PYTHON_FOLDER / name).exists() for name in (SHADOWING, f"{SHADOWING}.py")):
         raise _invalid(f"{PYTHON_FOLDER}/{SHADOWING} would hide Triton's own module of that name; remove it")
+    check_canary(pipeline / plan.entrypoint / CANARY_NAME)
     return folders
+
+
+def check_canary(path: Path) -> None:
+    """The guard can only be right if its canary is a request: Failure PipelineInvalid otherwise. There may be none."""
+    if not path.is_file():
+        return
+    try:
+        canary = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise _invalid(f"{path.parent.name}/{path.name} is not JSON: {error}") from None
+    if not isinstance(canary, dict) or not isinstance(canary.get("inputs"), list):
+        raise _invalid(f"{path.parent.name}/{path.name} is no inference request: it needs a list of inputs")
 
 
 def _entries(folder: Path) -> list[Path]:
