@@ -101,12 +101,12 @@ def test_bytes_that_are_no_text_are_refused_by_their_field(server: TritonServer)
     header = json.dumps(
         {"inputs": [{"name": "name", "datatype": "BYTES", "shape": [1], "parameters": {"binary_data_size": 6}}]}, separators=(",", ":")
     ).encode()
-    answer = urllib3.request(
-        "POST",
-        f"http://127.0.0.1:{server.http}/v2/models/{ENTRY}/infer",
-        body=header + b"\x02\x00\x00\x00\xff\xfe",
-        headers={"Inference-Header-Content-Length": str(len(header))},
-    )
+    url = f"http://127.0.0.1:{server.http}/v2/models/{ENTRY}/infer"
+    # A connection that stays open would hold the server back when it stops.
+    with urllib3.PoolManager() as pool:
+        answer = pool.request(
+            "POST", url, body=header + b"\x02\x00\x00\x00\xff\xfe", headers={"Inference-Header-Content-Length": str(len(header))}
+        )
     assert (answer.status, answer.json()) == (400, {"error": "name: not valid UTF-8"})
 
 
