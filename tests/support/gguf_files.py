@@ -11,7 +11,7 @@ def text(value: str) -> bytes:
 
 
 def gguf(
-    *, architecture: str = "llama", context: int | None = 2048, version: int = 3, elements: int = 256, alignment: int | None = None
+    *, architecture: str = "llama", context: int | None = 2048, version: int = 3, elements: int = 64, alignment: int | None = None
 ) -> bytes:
     """A file with a vocabulary of three words and one F32 tensor of `elements` elements."""
     entries = [text("general.architecture") + struct.pack("<I", STRING) + text(architecture)]
