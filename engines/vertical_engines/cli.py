@@ -84,7 +84,8 @@ def guard(
     from vertical_engines.commands.guard import run_guard
     from vertical_engines.guard.sidecar import Addresses
 
-    run_guard(config=config, repository=repository, addresses=Addresses(host=host, http_port=http_port, admin_port=admin_port))
+    addresses = Addresses(host=host, http_port=http_port, admin_port=admin_port)
+    raise typer.Exit(run_guard(config=config, repository=repository, addresses=addresses))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ import numpy
 import pytest
 
 from vertical_engines.models.limits import DEFAULT_WAITING, Limits
-from vertical_engines.models.openvino_pipelines import kv_blocks
 from vertical_engines.models.refusal import Refusal
 from vertical_engines.models.tokenizing import PromptTokenizer
 
@@ -109,10 +108,3 @@ def test_a_prompt_that_the_tokenizer_would_cut_is_refused_not_cut() -> None:
     assert prompts.encode("a " * 99).shape == (1, 99)
     with pytest.raises(Refusal, match="prompt: at least 100 tokens, the tokenizer of this engine takes fewer than 100"):
         prompts.encode("a " * 200)
-
-
-@pytest.mark.parametrize(
-    ("seq", "live", "prefix", "blocks"), [(544, 8, False, 144), (544, 8, True, 288), (1, 1, False, 2), (33, 2, False, 6)]
-)
-def test_kv_memory_holds_every_live_request_at_its_longest(seq: int, live: int, prefix: bool, blocks: int) -> None:
-    assert kv_blocks(Limits(1, 1, seq, live), prefix_caching=prefix) == blocks

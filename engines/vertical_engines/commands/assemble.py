@@ -2,17 +2,15 @@
 
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from vertical_engines.commands.ending import leave_message
 from vertical_engines.contract.build import EXIT_USER_ERROR, BuildOutcome
 from vertical_engines.contract.engine import short_key
-from vertical_engines.contract.reasons import Reason
-from vertical_engines.contract.serving import PLAN_NAME, ServingPlan
+from vertical_engines.contract.serving import PLAN_NAME
 from vertical_engines.failure import Failure
 from vertical_engines.progress import progress
 from vertical_engines.repository.assembly import Places, assemble_repository
 from vertical_engines.repository.engine_check import check_engine, visible_gpus
+from vertical_engines.repository.plan_file import read_plan
 
 
 def run_assemble(*, places: Places, store: Path, termination_log: Path) -> int:
@@ -29,17 +27,3 @@ def run_assemble(*, places: Places, store: Path, termination_log: Path) -> int:
         return EXIT_USER_ERROR
     say(f"{places.repository} holds {', '.join(names)}")
     return 0
-
-
-def read_plan(path: Path) -> ServingPlan:
-    """The operator's plan; Failure EngineRuntimeMismatch when this image and the operator are of different releases."""
-    try:
-        return ServingPlan.model_validate_json(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise Failure(Reason.ENGINE_RUNTIME_MISMATCH, f"the mounted configuration has no {path.name}") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or path.name
-        raise Failure(
-            Reason.ENGINE_RUNTIME_MISMATCH, f"this image can't read the operator's plan: {where}: {first['msg']}; are both of one release?"
-        ) from None

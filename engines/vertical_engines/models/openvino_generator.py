@@ -11,6 +11,7 @@ from typing import Any
 
 from vertical_engines.models.containment import contained
 from vertical_engines.models.inflight import InflightLoop
+from vertical_engines.models.kv_memory import PrefixCache
 from vertical_engines.models.limits import Limits
 from vertical_engines.models.openvino_pipelines import ContiguousGenerator, PagedBatch
 from vertical_engines.models.realtime import RealtimeLoop
@@ -66,7 +67,7 @@ def start_loop(parameters: dict[str, str], *, limits: Limits, traffic: Traffic) 
             batch = PagedBatch(
                 engine,
                 limits=limits,
-                prefix_caching=parameters.get("prefix_caching") == "true",
+                prefix=PrefixCache.from_parameters(parameters),
                 tokens_per_step=int(parameters.get("max_num_batched_tokens", DEFAULT_TOKENS_PER_STEP)),
                 ignore_end=ignore_end,
             )

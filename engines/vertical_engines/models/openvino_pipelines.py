@@ -7,12 +7,10 @@ from typing import Any
 
 import openvino_genai
 
+from vertical_engines.models.kv_memory import PrefixCache, kv_blocks
 from vertical_engines.models.limits import Limits
 from vertical_engines.models.refusal import Refusal
 from vertical_engines.models.ticket import FinishReason, Generated, Ticket
-
-KV_BLOCK = 32
-"""Tokens in one block of the paged KV cache on CPU."""
 
 
 class Greedy:
@@ -73,12 +71,12 @@ class _Watcher(openvino_genai.StreamerBase):  # type: ignore[misc]
 class PagedBatch:
     """ContinuousBatchingPipeline, one step at a time."""
 
-    def __init__(self, engine: Path, *, limits: Limits, prefix_caching: bool, tokens_per_step: int, ignore_end: bool) -> None:
+    def __init__(self, engine: Path, *, limits: Limits, prefix: PrefixCache, tokens_per_step: int, ignore_end: bool) -> None:
         scheduler = openvino_genai.SchedulerConfig()
         scheduler.max_num_seqs = limits.max_live_requests
         scheduler.max_num_batched_tokens = tokens_per_step
-        scheduler.enable_prefix_caching = prefix_caching
-        scheduler.num_kv_blocks = kv_blocks(limits, prefix_caching=prefix_caching)
+        scheduler.enable_prefix_caching = prefix.enabled
+        scheduler.num_kv_blocks = kv_blocks(engine, limits=limits, prefix=prefix)
         self._pipeline = openvino_genai.ContinuousBatchingPipeline(str(engine), scheduler, "CPU")
         self.tokenizer = self._pipeline.get_tokenizer()
         self._decoding = Greedy(end_token=self.tokenizer.get_eos_token_id(), ignore_end=ignore_end)
@@ -102,12 +100,3 @@ class PagedBatch:
 
     def cancel(self, handle: Any) -> None:
         handle.cancel()
-
-
-def kv_blocks(limits: Limits, *, prefix_caching: bool) -> int:
-    """Blocks for every live request at its full length, and as many again to keep prefixes.
-
-    Memory is bounded, and no request has to be given up half-way for want of room.
-    """
-    per_request = -(-limits.max_seq_len // KV_BLOCK) + 1
-    return per_request * limits.max_live_requests * (2 if prefix_caching else 1)
