@@ -48,7 +48,7 @@ ROWS: list[tuple[str, Plan, str, str, str]] = [
     ),
     (
         "image, too late",
-        rolling(pods=[{"age": 301, **waits("pipeline", "ErrImagePull", "not found", init=True)}]),
+        rolling(pods=[{"age": 300, **waits("pipeline", "ErrImagePull", "not found", init=True)}]),
         "Stalled",
         "ImageUnavailable",
         "can't pull image pipeline:1 for container pipeline: not found",
@@ -137,3 +137,12 @@ def test_the_words_of_a_failing_pull_do_not_flap() -> None:
 def test_time_alone_ends_a_wait() -> None:
     result = rolling(pods=[{"age": 60, **waits("pipeline", "ErrImagePull", "not found", init=True)}])
     assert result.wake_after == SETTINGS.image_deadline - 60 + 1
+
+
+def test_an_older_pod_that_is_left_is_waited_for() -> None:
+    objects = live.serving(OWNER)
+    (deployment,) = (content for content in objects if content["kind"] == "Deployment")
+    deployment["status"]["replicas"] = 2
+    status = plan(OWNER, ObservedService.of(objects), SETTINGS, NOW).status
+    assert status is not None
+    assert status["reason"] == "RollingOut"
