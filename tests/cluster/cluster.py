@@ -3,7 +3,7 @@
 import json
 import os
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ class Cluster:
     @classmethod
     def named(cls, name: str = "vertical", *, provider: ProviderName | None = None) -> "Cluster":
         """The cluster of that name; `provider` defaults to kind where a container engine answers, else native."""
-        makers = {ProviderName.NATIVE: NativeProvider, ProviderName.KIND: KindProvider}
+        makers: dict[ProviderName, Callable[[str], Provider]] = {ProviderName.NATIVE: NativeProvider, ProviderName.KIND: KindProvider}
         return cls(name, makers[choose(provider)](name))
 
     @property

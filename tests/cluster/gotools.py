@@ -46,9 +46,6 @@ def _tools() -> dict[str, GoTool]:
         GoTool("kwok", "extras", "sigs.k8s.io/kwok/cmd/kwok", 14),
         GoTool("kind", "extras", "sigs.k8s.io/kind", 6),
         GoTool("coredns", "extras", "github.com/coredns/coredns", 120),
-        GoTool("containerd", "extras", "github.com/containerd/containerd/v2/cmd/containerd", 60),
-        GoTool("containerd-shim-runc-v2", "extras", "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2", 10),
-        GoTool("ctr", "extras", "github.com/containerd/containerd/v2/cmd/ctr", 10),
         GoTool("local-path-provisioner", "local-path", "github.com/rancher/local-path-provisioner", 56),
         GoTool("pause", "pause", ".", 2),
     ]

@@ -20,6 +20,8 @@ def write_image(
     """
 
     def owned(info: tarfile.TarInfo) -> tarfile.TarInfo:
+        if info.name == ".":
+            info.mode = 0o755  # a temporary folder is closed to others, the root of an image must not be
         if not keep_owners:
             info.uid = info.gid = 0
             info.uname = info.gname = "root"

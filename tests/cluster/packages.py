@@ -52,18 +52,25 @@ def install(packages: list[str]) -> None:
 
 
 def runtime_folder() -> Path:
-    """Root folder with usr/bin/containerd, usr/sbin/runc and usr/lib/cni, unpacked on first use."""
-    root = cache_folder() / "debian"
-    if not root.exists():
-        require_apt(RUNTIME_PACKAGES)
-        with step(f"Unpack {', '.join(RUNTIME_PACKAGES)} from Debian", usual=5):
+    """Root folder with usr/bin/containerd, usr/sbin/runc and usr/lib/cni."""
+    return unpacked(RUNTIME_PACKAGES)
+
+
+def unpacked(packages: tuple[str, ...]) -> Path:
+    """Folder of the cache with the files of Debian packages, each unpacked on first use; none is installed."""
+    root = cache_folder("debian", "root")
+    missing = [package for package in packages if not (root.parent / package).exists()]
+    if missing:
+        require_apt(missing)
+        with step(f"Unpack {', '.join(missing)} from Debian", usual=5):
             refresh()
             with tempfile.TemporaryDirectory(dir=cache_folder()) as work:
                 Path(work).chmod(0o755)  # apt fetches as a user of its own
-                output(["apt-get", "download", "-q", *RUNTIME_PACKAGES], cwd=Path(work), env=_QUIET)
-                for package in Path(work).glob("*.deb"):
-                    output(["dpkg-deb", "-x", package, Path(work) / "root"])
-                (Path(work) / "root").replace(root)
+                output(["apt-get", "download", "-q", *missing], cwd=Path(work), env=_QUIET)
+                for package in missing:
+                    [archive] = Path(work).glob(f"{package}_*.deb")
+                    output(["dpkg-deb", "-x", archive, root])
+                    (root.parent / package).write_text(f"{archive.name}\n")
     return root
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.cluster.gotools import TOOLS, ensure_tools, fingerprint
 from tests.cluster.image_archive import write_image
 from tests.cluster.locations import cache_folder, images_folder
-from tests.cluster.packages import refresh, require_apt
+from tests.cluster.packages import unpacked
 from tests.cluster.progress import step
 from tests.cluster.shell import output
 
@@ -30,17 +30,13 @@ def busybox_image() -> Path:
     """From Debian's static busybox, unpacked and not installed."""
     archive = images_folder() / "vertical-busybox.tar"
     if not archive.exists():
-        require_apt(["busybox-static"])
+        package = unpacked(("busybox-static",))
         with step("Make the busybox image"), tempfile.TemporaryDirectory(dir=cache_folder()) as work:
-            root = Path(work) / "root"
-            Path(work).chmod(0o755)
-            refresh()
-            output(["apt-get", "download", "-q", "busybox-static"], cwd=Path(work))
-            output(["dpkg-deb", "-x", next(Path(work).glob("*.deb")), Path(work) / "package"])
+            root = Path(work)
             for folder, mode in (("bin", 0o755), ("tmp", 0o1777), ("etc", 0o755)):
                 (root / folder).mkdir(parents=True)
                 (root / folder).chmod(mode)
-            binary = Path(shutil.copy2(Path(work) / "package/bin/busybox", root / "bin"))
+            binary = Path(shutil.copy2(package / "bin/busybox", root / "bin"))
             for applet in output([binary, "--list"]).split():
                 if applet != "busybox":
                     (root / "bin" / applet).symlink_to("busybox")

@@ -1,17 +1,26 @@
-"""The provider `kind`: a one-node kind cluster in the machine's container engine."""
+"""The provider `kind`: a one-node kind cluster in the machine's container engine, or in a private one where there is none."""
 
+import json
+import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tests.cluster.errors import ClusterError
 from tests.cluster.gotools import ensure_tools
-from tests.cluster.kind.engine import Engine, find_engine
-from tests.cluster.locations import bin_folder, state_folder
-from tests.cluster.processes import Process
+from tests.cluster.kind.engine import Engine, installed_engine
+from tests.cluster.kind.node_image import REFERENCE, node_image
+from tests.cluster.kind.private_engine import PrivateEngine
+from tests.cluster.locations import PROJECT, bin_folder, state_folder
+from tests.cluster.native.forwarder import free_port
+from tests.cluster.packages import NODE_COMMANDS, ensure_commands
+from tests.cluster.processes import Process, start_detached
 from tests.cluster.progress import step
+from tests.cluster.provider import container_engine
 from tests.cluster.shell import output
 
 _NODE_VOLUMES = "/var/local-path-provisioner"
@@ -20,36 +29,52 @@ _NODE_VOLUMES = "/var/local-path-provisioner"
 class KindProvider:
     """One kind cluster, called `vertical-<name>` for kind."""
 
-    def __init__(self, name: str, *, engine: Engine | None = None, node_image: str | None = None) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
         self.state = state_folder(name)
         self.kubeconfig = self.state / "kubeconfig"
         self.volumes = _NODE_VOLUMES
         self._kind_name = f"vertical-{name}"
-        self._given_engine = engine
-        self._node_image = node_image
-
-    @property
-    def _engine(self) -> Engine:
-        return self._given_engine or find_engine()
-
-    @property
-    def _node(self) -> str:
-        return f"{self._kind_name}-control-plane"
+        self._private = PrivateEngine(self.state / "engine", cgroup=f"vertical-{name}")
 
     def running(self) -> bool:
-        return self.kubeconfig.exists() and self._kind_name in self._kind("get", "clusters").split()
+        engine = self._engine()
+        return engine is not None and self.kubeconfig.exists() and self._kind_name in self._kind("get", "clusters").split()
 
     def up(self) -> None:
         if self.running():
             return
-        ensure_tools(["kubectl"])
+        ensure_tools(["kubectl", "kind"])
         self.down()
         self.state.mkdir(parents=True)
-        words = ["create", "cluster", "--name", self._kind_name, "--kubeconfig", str(self.kubeconfig), "--wait", "180s"]
-        words += ["--image", self._node_image] if self._node_image else []
+        try:
+            self._create()
+        except BaseException:
+            self.down()
+            raise
+
+    def _create(self) -> None:
+        if self._engine():
+            self._create_cluster()
+            return
+        if os.geteuid() != 0:
+            raise ClusterError("no container engine answers", remedy="start Docker or Podman, or run as root on Linux")
+        ensure_commands(NODE_COMMANDS)
+        archive = node_image()
+        engine = self._private.start()
+        with step("Load the node image into the private engine", usual=15):
+            output([*engine.client, "load", "-i", archive])
+        port = free_port()
+        forwarder = [sys.executable, "-m", "tests.cluster.native.forwarder", str(self._private.pid()), str(port)]
+        start_detached(forwarder, log=self.state / "forwarder.log", cwd=PROJECT).write(self.state / "forwarder.process")
+        networking: dict[str, Any] = {"disableDefaultCNI": True, "ipFamily": "ipv4", "apiServerPort": port}
+        configuration = {"kind": "Cluster", "apiVersion": "kind.x-k8s.io/v1alpha4", "networking": networking}
+        (self.state / "kind.yaml").write_text(json.dumps(configuration))
+        self._create_cluster("--image", REFERENCE, "--config", str(self.state / "kind.yaml"))
+
+    def _create_cluster(self, *options: str) -> None:
         with step(f"Start kind cluster {self._kind_name}", usual=60):
-            self._kind(*words, *self._engine.kind_options)
+            self._kind("create", "cluster", "--name", self._kind_name, "--kubeconfig", str(self.kubeconfig), "--wait", "180s", *options)
 
     def down(self) -> None:
         if not self.state.exists():
@@ -58,7 +83,9 @@ class KindProvider:
             for record in self.state.glob("*.process"):
                 if process := Process.read(record):
                     process.end()
-            self._kind("delete", "cluster", "--name", self._kind_name, "--kubeconfig", str(self.kubeconfig))
+            if self._engine():
+                self._kind("delete", "cluster", "--name", self._kind_name, "--kubeconfig", str(self.kubeconfig))
+            self._private.stop()
             shutil.rmtree(self.state)
 
     def load(self, archives: Sequence[Path]) -> None:
@@ -70,15 +97,16 @@ class KindProvider:
         return {line for line in listed.split() if not line.startswith("sha256:")}
 
     def inside(self, argv: Sequence[str]) -> list[str]:
-        return [*self._engine.prefix, *argv]
+        return [*self._client("exec", "-i", self._node, "nsenter", "--net=/proc/1/ns/net"), *argv]
 
     def on_node(self, argv: Sequence[str]) -> list[str]:
-        return [*self._engine.command, "exec", "-i", self._node, *argv]
+        return self._client("exec", "-i", self._node, *argv)
 
     @contextmanager
     def forward(self, address: str, port: int) -> Iterator[int]:
         """A pod's or Service's address, through `kubectl port-forward` to whatever has it."""
-        argv = [*self._kubectl, "port-forward", "-n", *self._owner(address), f":{port}", "--address", "127.0.0.1"]
+        kubectl = [str(bin_folder() / "kubectl"), "--kubeconfig", str(self.kubeconfig)]
+        argv = [*kubectl, "port-forward", "-n", *self._owner(kubectl, address), f":{port}", "--address", "127.0.0.1"]
         with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
             assert process.stdout is not None
             line = process.stdout.readline()  # Forwarding from 127.0.0.1:43561 -> 8000
@@ -89,19 +117,36 @@ class KindProvider:
             finally:
                 process.terminate()
 
-    def _owner(self, address: str) -> list[str]:
+    def _owner(self, kubectl: list[str], address: str) -> list[str]:
         for kind, path in (("service", "{.spec.clusterIP}"), ("pod", "{.status.podIP}")):
             lines = '{range .items[*]}{.metadata.namespace}{"\\t"}{.metadata.name}{"\\t"}' + path + '{"\\n"}{end}'
-            for line in output([*self._kubectl, "get", kind, "-A", "-o", f"jsonpath={lines}"]).splitlines():
+            for line in output([*kubectl, "get", kind, "-A", "-o", f"jsonpath={lines}"]).splitlines():
                 namespace, name, found = line.split("\t")
                 if found == address:
                     return [namespace, f"{kind}/{name}"]
         raise ClusterError(f"nothing in the cluster has the address {address}")
 
     @property
-    def _kubectl(self) -> list[str]:
-        return [str(bin_folder() / "kubectl"), "--kubeconfig", str(self.kubeconfig)]
+    def _node(self) -> str:
+        return f"{self._kind_name}-control-plane"
+
+    def _engine(self) -> Engine | None:
+        """The private one when it runs, else the machine's own."""
+        if private := self._private.engine():
+            return private
+        client = container_engine()
+        return installed_engine(client) if client else None
+
+    def _required_engine(self) -> Engine:
+        engine = self._engine()
+        if engine is None:
+            raise ClusterError(f"cluster {self.name} is not up", remedy=f"python -m tests.cluster up --provider kind --name {self.name}")
+        return engine
+
+    def _client(self, *words: str) -> list[str]:
+        return [*self._required_engine().client, *words]
 
     def _kind(self, *words: str) -> str:
+        engine = self._required_engine()
         binary = shutil.which("kind") or str(ensure_tools(["kind"]) / "kind")
-        return output([*self._engine.prefix, binary, *words], env=self._engine.environment, timeout=900)
+        return output([*engine.prefix, binary, *words], env=engine.environment, timeout=900)

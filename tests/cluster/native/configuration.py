@@ -12,7 +12,7 @@ def files(state: Path, *, cni: Path, cgroup: str) -> dict[str, str]:
     return {
         "resolv.conf": "",
         "containerd.toml": _containerd(state, cni=cni),
-        "cni/10-bridge.conflist": json.dumps(_network()),
+        "cni/10-bridge.conflist": json.dumps(bridge_network(PODS)),
         "kubelet.yaml": json.dumps(_kubelet(state, cgroup=cgroup)),
         "proxy.yaml": json.dumps(_proxy(state)),
         "audit.yaml": json.dumps(_audit()),
@@ -85,8 +85,9 @@ def _containerd(state: Path, *, cni: Path) -> str:
 """
 
 
-def _network() -> dict[str, Any]:
-    addresses = {"type": "host-local", "ranges": [[{"subnet": PODS}]], "routes": [{"dst": "0.0.0.0/0"}]}
+def bridge_network(pods: str) -> dict[str, Any]:
+    """A CNI configuration: pods with addresses of `pods` on a bridge of the node."""
+    addresses = {"type": "host-local", "ranges": [[{"subnet": pods}]], "routes": [{"dst": "0.0.0.0/0"}]}
     bridge = {"type": "bridge", "bridge": "cni0", "isGateway": True, "ipMasq": True, "hairpinMode": True, "ipam": addresses}
     ports = {"type": "portmap", "capabilities": {"portMappings": True}}
     return {"cniVersion": "1.0.0", "name": "pods", "plugins": [bridge, ports]}

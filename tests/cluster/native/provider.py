@@ -20,6 +20,7 @@ from tests.cluster.processes import Process, start_detached
 from tests.cluster.progress import say, step
 from tests.cluster.shell import output, succeeds
 from tests.cluster.small_images import pause_image
+from tests.cluster.unshared import start_unshared
 
 _TOOLS = ("kubectl", "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "pause")
 _START_DEADLINE = 120.0
@@ -80,18 +81,8 @@ class NativeProvider:
         output([*kubectl, "wait", "--for=condition=Ready", f"node/{addresses.NODE}", f"--timeout={_START_DEADLINE:.0f}s"])
 
     def _unshare(self) -> Process:
-        """Start pid 1 in new namespaces; the process that is returned is that one, not `unshare` around it."""
-        argv = ["unshare", "--mount", "--net", "--pid", "--uts", "--ipc", "--fork", "--kill-child", "--mount-proc"]
-        argv += [sys.executable, "-m", "tests.cluster.native.node", str(self.state)]
-        path = f"{bin_folder()}:{runtime_path()}"
-        outer = start_detached(argv, log=self.state / "log/node.log", env={"PATH": path}, cwd=PROJECT)
-        children = Path(f"/proc/{outer.pid}/task/{outer.pid}/children")
-        deadline = time.monotonic() + 10
-        while not (outer.alive() and children.read_text().split()):
-            if time.monotonic() > deadline or not outer.alive():
-                raise ClusterError(f"unshare ended: {(self.state / 'log/node.log').read_text()}", remedy="run as root, with CAP_SYS_ADMIN")
-            time.sleep(0.02)
-        node = Process.of(int(children.read_text().split()[0]))
+        argv = [sys.executable, "-m", "tests.cluster.native.node", str(self.state)]
+        node = start_unshared(argv, log=self.state / "log/node.log", path=f"{bin_folder()}:{runtime_path()}")
         node.write(self.state / "node.process")
         return node
 
