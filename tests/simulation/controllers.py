@@ -35,6 +35,7 @@ class Controllers:
     def __init__(self, cluster: MemoryCluster) -> None:
         self.cluster = cluster
         self.builder: Builder = built
+        self.builds_end = True
         self.serves: Callable[[Manifest], bool] = lambda _deployment: True
 
     def step(self) -> bool:
@@ -64,6 +65,8 @@ class Controllers:
             self._status(job, {"startTime": self.cluster.now, "active": 1})
             return
         outcome = self._outcome(job)
+        if outcome is not None and not self.builds_end:
+            return
         failed = outcome is not None and outcome.failure is not None
         self._end_pod(pod, outcome, failed=failed)
         condition = {"type": "Failed", "reason": "PodFailurePolicy"} if failed else {"type": "Complete", "reason": "CompletionsReached"}

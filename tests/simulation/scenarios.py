@@ -3,8 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tests.simulation.controllers import built, failing
 from tests.simulation.services import NAMESPACE, SHARED_STORE, claim, service, variant
 from tests.simulation.world import World
+from vertical_engines.contract.build import BuildFailure
+from vertical_engines.contract.reasons import Reason
 
 
 def _nothing(_world: World) -> None:
@@ -89,6 +92,27 @@ def _recreate(world: World) -> None:
     world.apply(service())
 
 
+def _broken(world: World) -> None:
+    world.controllers.builder = failing(BuildFailure(reason=Reason.MODEL_INVALID, message="no model in there"))
+    world.apply(service())
+
+
+def _correct(world: World) -> None:
+    world.controllers.builder = built
+    _new_model(world)
+
+
+def _building(world: World) -> None:
+    """Builds that do not end."""
+    world.controllers.builds_end = False
+    world.apply(service())
+
+
+def _delete_while_building(world: World) -> None:
+    world.controllers.builds_end = True
+    _delete(world)
+
+
 @dataclass(frozen=True)
 class Scenario:
     """`start` is settled without faults; `act` is what happens while the fault is due."""
@@ -112,4 +136,6 @@ SCENARIOS = (
     Scenario("children-deleted", _one, _delete_children),
     Scenario("engine-deleted", _one, _delete_engine),
     Scenario("drift", _one, _drift),
+    Scenario("broken-model-corrected", _broken, _correct),
+    Scenario("delete-while-building", _building, _delete_while_building),
 )

@@ -67,8 +67,8 @@ def crash(_request: Request) -> None:
 async def test_a_crash_at_any_write_changes_nothing_of_the_end(name: str, when: str) -> None:
     scenario = BY_NAME[name]
     expected, writes, _ = await reference(scenario)
-    if scenario.act.__name__ != "_delete":
-        assert writes > 0, "a scenario without writes proves nothing"
+    # The garbage collector alone cleans up after a service whose engines are shared.
+    assert writes > 0 or name == "delete-one-of-two", "a scenario without writes proves nothing"
     for number in range(writes):
         world = await started(scenario)
         scenario.act(world)

@@ -45,6 +45,7 @@ class World:
         """A world that goes on from here, with an operator that has just started and has looked at everything."""
         other = World(settings=self.settings, cluster=self.cluster.copy())
         other.now = self.now
+        other.controllers.builder, other.controllers.builds_end = self.controllers.builder, self.controllers.builds_end
         other._pending.clear()
         return other
 

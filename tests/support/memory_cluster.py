@@ -139,19 +139,18 @@ class MemoryCluster:
         del self._objects[identity]
         self._tell("DELETED", stored)
 
-    def collect_garbage(self) -> bool:
-        """One step of the garbage collector: objects whose owners are all gone go too. True when it did something."""
+    def collect_garbage(self) -> None:
+        """One step of the garbage collector: an object whose owners are all gone goes too; a reference to one that is gone is taken out."""
         uids = {stored.body["metadata"]["uid"] for stored in self._objects.values()}
-        doomed = [
-            identity
-            for identity, stored in self._objects.items()
-            if (owners := stored.body["metadata"].get("ownerReferences"))
-            and not any(owner["uid"] in uids for owner in owners)
-            and "deletionTimestamp" not in stored.body["metadata"]
-        ]
-        for identity in doomed:
-            self.remove(*identity)
-        return bool(doomed)
+        for identity, stored in list(self._objects.items()):
+            owners = stored.body["metadata"].get("ownerReferences") or []
+            left = [owner for owner in owners if owner["uid"] in uids]
+            if len(left) == len(owners):
+                continue
+            if left:
+                self.update(*identity, change=lambda body, left=left: body["metadata"].update(ownerReferences=left))  # type: ignore[misc]
+            elif "deletionTimestamp" not in stored.body["metadata"]:
+                self.remove(*identity)
 
     def copy(self) -> "MemoryCluster":
         """The same objects in another server; without listeners, faults and the log of requests."""

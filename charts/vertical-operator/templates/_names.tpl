@@ -31,8 +31,12 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
   resources: [verticalservices/status, engines/status]
   verbs: [patch]
 - apiGroups: [""]
-  resources: [services, configmaps, persistentvolumeclaims]
+  resources: [services, configmaps]
   verbs: [get, list, watch, create, patch, delete]
+# A claim holds data: it goes with its owner by the garbage collector, never by the operator's hand.
+- apiGroups: [""]
+  resources: [persistentvolumeclaims]
+  verbs: [get, list, watch, create, patch]
 - apiGroups: [apps]
   resources: [deployments]
   verbs: [get, list, watch, create, patch, delete]

@@ -56,8 +56,9 @@ def _override(text: str) -> tuple[str, str]:
 
 def _services(file: Path, namespace: str) -> Iterator[VerticalService]:
     found = False
+    source = "standard input" if str(file) == "-" else str(file)
     for number, document in enumerate(_documents(file), start=1):
-        where = f"{file}: document {number}"
+        where = f"{source}: document {number}"
         if document is None:
             continue
         if not isinstance(document, dict) or (document.get("apiVersion"), document.get("kind")) != (API_VERSION, VERTICAL_SERVICE.name):
@@ -68,10 +69,10 @@ def _services(file: Path, namespace: str) -> Iterator[VerticalService]:
         try:
             yield parse(VerticalService, {**document, "metadata": {"namespace": namespace, **metadata}})
         except InvalidObject as error:
-            raise BadInput("\n".join(f"{file}: {metadata['name']}: {line}" for line in str(error).splitlines())) from None
+            raise BadInput("\n".join(f"{source}: {metadata['name']}: {line}" for line in str(error).splitlines())) from None
         found = True
     if not found:
-        raise BadInput(f"{file}: holds no {VERTICAL_SERVICE.name}")
+        raise BadInput(f"{source}: holds no {VERTICAL_SERVICE.name}")
 
 
 def _documents(file: Path) -> list[Any]:

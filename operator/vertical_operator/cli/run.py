@@ -4,6 +4,7 @@ import asyncio
 
 import typer
 
+from vertical_operator.kube.client import NoAccess
 from vertical_operator.runtime.logs import configure_logs
 from vertical_operator.runtime.process import run
 from vertical_operator.runtime.settings import BadSetting, RuntimeSettings
@@ -19,6 +20,6 @@ def run_operator() -> int:
     configure_logs(settings.log_level)
     try:
         return asyncio.run(run(settings))
-    except ValueError as error:
-        typer.echo(f"vertical-operator: {error}", err=True)
+    except NoAccess as error:
+        typer.echo(f"vertical-operator: no access to a cluster: {error}", err=True)
         return 2

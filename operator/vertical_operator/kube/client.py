@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, cast
 
@@ -157,14 +158,21 @@ class ApiServer:
             raise Transient(f"the API server's answer is not JSON: {error}", code=code) from error
 
 
+class NoAccess(Exception):
+    """There are no usable credentials for a cluster; the message says what was looked for."""
+
+
 async def connect(*, kubeconfig: str | None = None, context: str | None = None, count: CountRequest | None = None) -> ApiServer:
-    """A client with the credentials of the pod, or of a kubeconfig file when one is named. Raises ValueError when there are none."""
+    """A client with the credentials of the pod, or of a kubeconfig file when one is named. Raises NoAccess."""
     configuration = official.Configuration()
     try:
         if kubeconfig is None:
             official_config.load_incluster_config(client_configuration=configuration)
+        elif not Path(kubeconfig).is_file():
+            raise NoAccess(f"{kubeconfig}: no such kubeconfig file")
         else:
             await official_config.load_kube_config(config_file=kubeconfig, context=context, client_configuration=configuration)
     except (official_config.ConfigException, OSError) as error:
-        raise ValueError(f"no access to a cluster: {error}") from error
+        hint = " (out of a cluster, set OPERATOR_KUBECONFIG)" if kubeconfig is None else ""
+        raise NoAccess(f"{kubeconfig or 'service account of the pod'}: {error}{hint}") from error
     return ApiServer(configuration, count=count)

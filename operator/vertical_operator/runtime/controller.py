@@ -96,10 +96,7 @@ class Controller:
         patch = merge_patch(before, wanted)
         if not patch:
             return
-        try:
-            written = await self._cluster.patch_status(raw["kind"], namespace=metadata["namespace"], name=metadata["name"], status=patch)
-        except Gone:
-            return
+        written = await self._cluster.patch_status(raw["kind"], namespace=metadata["namespace"], name=metadata["name"], status=patch)
         self._echoes[Key(raw["kind"], metadata["namespace"], metadata["name"])] = written["metadata"]["resourceVersion"]
         for transition in transitions(before, wanted):
             fields = {

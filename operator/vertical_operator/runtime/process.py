@@ -39,7 +39,7 @@ class Stopped(Exception):
 
 
 async def run(settings: RuntimeSettings) -> int:
-    """Run until SIGTERM or SIGINT (returns 0) or until a part fails (returns 1, the reason is in the log). Raises ValueError: no access."""
+    """Run until SIGTERM or SIGINT (returns 0) or until a part fails (returns 1, the reason is in the log). Raises NoAccess."""
     stop = asyncio.Event()
     _stop_on_signals(stop)
     metrics = Metrics()

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 
-from vertical_operator.kube.failures import ClusterFailure, Conflict, Transient
+from vertical_operator.kube.failures import ClusterFailure, Conflict, Gone, Transient
 from vertical_operator.runtime.controller import Controller
 from vertical_operator.runtime.execute import ChildFailure
 from vertical_operator.runtime.health import Vitals
@@ -57,8 +57,9 @@ class Worker:
         failure = error.failure if isinstance(error, ChildFailure) else error
         at_least = failure.retry_after or 0.0 if isinstance(failure, Transient) else 0.0
         fields = {"key": str(key), "retry_in": round(self._queue.retry(key, at_least=at_least), 1)}
-        if isinstance(failure, Conflict):
-            logger.debug("somebody else was faster", extra={"fields": fields | {"error": str(error)}})
+        if isinstance(failure, Conflict | Gone):
+            # Usual: something was changed or deleted between our look and our write. The next look finds out.
+            logger.debug("the object changed meanwhile", extra={"fields": fields | {"error": str(error)}})
             return "conflict"
         if isinstance(failure, ClusterFailure):
             logger.warning("the API server did not do it", extra={"fields": fields | {"error": str(error), "code": failure.code}})
