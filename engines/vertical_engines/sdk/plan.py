@@ -126,15 +126,17 @@ def _vector(bare: Any, where: str, markers: list[Any]) -> _Shape:
 
 
 def _scalar(bare: Any, where: str) -> _Shape:
+    # Python 3.10 says that list[int] is a type, and then issubclass fails.
+    plain = isinstance(bare, type) and get_origin(bare) is None
     if get_origin(bare) is Literal and all(isinstance(value, str) for value in get_args(bare)):
         return _Shape("scalar", "text", python=str)
-    if isinstance(bare, type) and issubclass(bare, Enum):
+    if plain and issubclass(bare, Enum):
         if not issubclass(bare, str):
             raise SchemaError(f"{where}: an Enum must have str as its base to be a TYPE_STRING")
         return _Shape("scalar", "text", python=str)
-    if isinstance(bare, type) and bare in DEFAULT_TYPES:
+    if plain and bare in DEFAULT_TYPES:
         return _Shape("scalar", "bytes" if bare is bytes else "text" if bare is str else "number", python=bare)
-    if get_origin(bare) is dict or bare is dict or (isinstance(bare, type) and issubclass(bare, BaseModel)):
+    if get_origin(bare) is dict or bare is dict or (plain and issubclass(bare, BaseModel)):
         return _Shape("scalar", "json", element=bare)
     if get_origin(bare) in (set, frozenset) or bare in (set, frozenset):
         raise SchemaError(f"{where}: the order of a set is not stable; use a list")
