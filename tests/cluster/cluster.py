@@ -31,7 +31,7 @@ class Cluster:
     def named(cls, name: str = "vertical", *, provider: ProviderName | None = None) -> "Cluster":
         """The cluster of that name; `provider` defaults to kind where a container engine answers, else native."""
         makers: dict[ProviderName, Callable[[str], Provider]] = {ProviderName.NATIVE: NativeProvider, ProviderName.KIND: KindProvider}
-        return cls(name, makers[choose(provider)](name))
+        return cls(name, makers[choose(provider, name=name)](name))
 
     @property
     def kubeconfig(self) -> Path:

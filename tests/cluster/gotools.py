@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tests.cluster.golang import go
+from tests.cluster.golang import TOOLCHAIN, go
 from tests.cluster.locations import HERE, bin_folder
 from tests.cluster.progress import step
 from tests.cluster.shell import output
@@ -75,7 +75,7 @@ def fresh(tool: GoTool, *, folder: Path) -> bool:
 @cache
 def fingerprint(tool: GoTool) -> str:
     """sha256 of everything that the project says about the binary: pins, sources, flags."""
-    content = hashlib.sha256(" ".join([tool.package, *_flags(tool)]).encode())
+    content = hashlib.sha256(" ".join([TOOLCHAIN, tool.package, *_flags(tool)]).encode())
     for path in sorted(module_folder(tool).iterdir()):
         content.update(path.name.encode() + path.read_bytes())
     return content.hexdigest()
@@ -114,7 +114,7 @@ def _build(tool: GoTool, *, folder: Path) -> None:
     output(
         [go(), "build", *_flags(tool), "-o", partial, tool.package],
         cwd=module_folder(tool),
-        env={"CGO_ENABLED": "0", "GOTOOLCHAIN": "auto", "GOFLAGS": "-mod=readonly"},
+        env={"CGO_ENABLED": "0", "GOTOOLCHAIN": TOOLCHAIN, "GOFLAGS": "-mod=readonly"},
         timeout=3600,
         remedy="the Go module proxy must be reachable (see `go env GOPROXY`); what is built already is kept: run the command again",
     )

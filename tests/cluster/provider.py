@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tests.cluster.errors import ClusterError
+from tests.cluster.locations import state_folder
 from tests.cluster.shell import succeeds
 
 
@@ -62,11 +63,21 @@ def container_engine() -> str | None:
     return None
 
 
-def choose(wanted: ProviderName | None) -> ProviderName:
-    """The wanted provider, else kind where a container engine answers, else native.
+RECORD = "provider"
+"""File in the state folder of a cluster: who started it."""
 
-    Raises ClusterError where no cluster is possible on this machine.
+
+def choose(wanted: ProviderName | None, *, name: str) -> ProviderName:
+    """The provider that started the cluster of that name; for a new one the wanted one, else kind where an engine answers, else native.
+
+    Raises ClusterError where another than the wanted one started it, and where no cluster is possible on this machine.
     """
+    record = state_folder(name) / RECORD
+    if record.exists():
+        started = ProviderName(record.read_text())
+        if wanted not in (None, started):
+            raise ClusterError(f"cluster {name} was started by provider {started}", remedy=f"python -m tests.cluster down --name {name}")
+        return started
     chosen = wanted or (ProviderName.KIND if container_engine() else ProviderName.NATIVE)
     if chosen is ProviderName.NATIVE and (platform.system() != "Linux" or os.geteuid() != 0):
         raise ClusterError(

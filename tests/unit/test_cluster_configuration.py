@@ -14,6 +14,7 @@ from tests.cluster.audit import parse
 from tests.cluster.errors import ClusterError
 from tests.cluster.fake_gpus import A100, FAKE, T4, gpu_node
 from tests.cluster.faults import _octets
+from tests.cluster.locations import state_folder
 from tests.cluster.native import configuration
 from tests.cluster.native.forwarder import serve
 from tests.cluster.provider import ProviderName, choose
@@ -40,15 +41,27 @@ def test_api_server_listens_on_the_port_of_the_kubeconfig() -> None:
 def test_the_wanted_provider_is_used_whatever_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provider, "container_engine", lambda: "docker")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert choose(ProviderName.NATIVE) is ProviderName.NATIVE
-    assert choose(None) is ProviderName.KIND
+    assert choose(ProviderName.NATIVE, name="new") is ProviderName.NATIVE
+    assert choose(None, name="new") is ProviderName.KIND
 
 
 def test_native_is_the_choice_of_root_without_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provider, "container_engine", lambda: None)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr("platform.system", lambda: "Linux")
-    assert choose(None) is ProviderName.NATIVE
+    assert choose(None, name="new") is ProviderName.NATIVE
+
+
+def test_a_cluster_keeps_the_provider_that_started_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another one would not find its processes, and would remove its state all the same."""
+    monkeypatch.setenv("VERTICAL_CACHE", str(tmp_path))
+    monkeypatch.setattr(provider, "container_engine", lambda: "docker")
+    (state_folder("old")).mkdir(parents=True)
+    (state_folder("old") / provider.RECORD).write_text("native")
+    assert choose(None, name="old") is ProviderName.NATIVE
+    with pytest.raises(ClusterError, match="was started by provider native"):
+        choose(ProviderName.KIND, name="old")
+    assert choose(None, name="new") is ProviderName.KIND
 
 
 @pytest.mark.parametrize(("system", "user"), [("Linux", 1000), ("Darwin", 0)])
@@ -57,7 +70,7 @@ def test_where_no_cluster_is_possible_it_says_what_to_do(monkeypatch: pytest.Mon
     monkeypatch.setattr(os, "geteuid", lambda: user)
     monkeypatch.setattr("platform.system", lambda: system)
     with pytest.raises(ClusterError, match=r"(?s)no container engine answers.*start Docker or Podman, or run as root on Linux"):
-        choose(None)
+        choose(None, name="new")
 
 
 def test_a_client_without_an_engine_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from tests.cluster.native.forwarder import free_port
 from tests.cluster.packages import NODE_COMMANDS, ensure_commands
 from tests.cluster.processes import Process, start_detached
 from tests.cluster.progress import step
-from tests.cluster.provider import container_engine
+from tests.cluster.provider import RECORD, ProviderName, container_engine
 from tests.cluster.shell import output
 
 _NODE_VOLUMES = "/var/local-path-provisioner"
@@ -47,6 +47,7 @@ class KindProvider:
         ensure_tools(["kubectl", "kind"])
         self.down()
         self.state.mkdir(parents=True)
+        (self.state / RECORD).write_text(ProviderName.KIND)
         try:
             self._create()
         except BaseException:

@@ -18,6 +18,7 @@ from tests.cluster.native.pki import write_pki
 from tests.cluster.packages import NODE_COMMANDS, ensure_commands, runtime_folder, runtime_path
 from tests.cluster.processes import Process, start_detached
 from tests.cluster.progress import say, step
+from tests.cluster.provider import RECORD, ProviderName
 from tests.cluster.shell import output, succeeds
 from tests.cluster.small_images import pause_image
 from tests.cluster.unshared import start_unshared
@@ -63,6 +64,7 @@ class NativeProvider:
         port = free_port()
         for folder in ("log", "etc/cni", "lib"):
             (self.state / folder).mkdir(parents=True)
+        (self.state / RECORD).write_text(ProviderName.NATIVE)
         write_pki(self.state / "pki", port=port, kubeconfig=self.kubeconfig)
         cni = runtime_folder() / "usr/lib/cni"
         for name, text in configuration.files(self.state, cni=cni, cgroup=f"/{self._cgroup}").items():
