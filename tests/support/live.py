@@ -23,10 +23,10 @@ def at(seconds: float) -> str:
     return (NOW + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def owned_service(content: Manifest, *, generation: int = 1, uid: str = UID) -> VerticalService:
+def owned_service(content: Manifest, *, generation: int = 1, uid: str = UID, age: float = 3600) -> VerticalService:
     """A VerticalService that the API server has."""
     content = copy.deepcopy(content)
-    content["metadata"] |= {"uid": uid, "generation": generation, "creationTimestamp": at(-3600)}
+    content["metadata"] |= {"uid": uid, "generation": generation, "creationTimestamp": at(-age)}
     return parse(VerticalService, content)
 
 
@@ -123,7 +123,9 @@ def gpu_node(product: str) -> Manifest:
 
 def applied(service: VerticalService, objects: list[Manifest], kind: str) -> list[Manifest]:
     """What the plan over these objects applies of one kind."""
-    return [a.manifest for a in plan(service, ObservedService.of(objects), SETTINGS, NOW).applies if a.manifest["kind"] == kind]
+    return [
+        a.manifest for a in plan(service, ObservedService.of(objects), settings=SETTINGS, now=NOW).applies if a.manifest["kind"] == kind
+    ]
 
 
 def serving(service: VerticalService, *others: Manifest) -> list[Manifest]:

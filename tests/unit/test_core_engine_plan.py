@@ -27,7 +27,7 @@ JOB = live.stored(build_job(ENGINE, SETTINGS))
 
 
 def planned(engine: Engine, objects: Sequence[Manifest], *, later: float = 0) -> Plan:
-    return plan_engine(engine, ObservedEngine.of(objects), SETTINGS, NOW + timedelta(seconds=later))
+    return plan_engine(engine, ObservedEngine.of(objects), settings=SETTINGS, now=NOW + timedelta(seconds=later))
 
 
 def job(*conditions: str, started: float = -60, ended_at: float = -10, **fields: str) -> Manifest:

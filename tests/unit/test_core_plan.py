@@ -24,7 +24,7 @@ def wanted(*changes: tuple[str, Any], generation: int = 1) -> VerticalService:
 
 
 def planned(owner: VerticalService, objects: Sequence[Manifest], *, later: float = 0) -> Plan:
-    return plan(owner, ObservedService.of(objects), SETTINGS, NOW + timedelta(seconds=later))
+    return plan(owner, ObservedService.of(objects), settings=SETTINGS, now=NOW + timedelta(seconds=later))
 
 
 def applies(result: Plan) -> list[str]:
@@ -201,15 +201,24 @@ def test_a_foreign_claim_stops_everything_that_would_use_it() -> None:
     assert condition(result, "Stalled")[:2] == ("True", "NotOwned")
 
 
-def test_children_of_a_predecessor_that_go_are_waited_for() -> None:
+def test_children_of_a_predecessor_are_waited_for() -> None:
     owner = wanted()
     objects = live.serving(owner)
     old = only(objects, "Deployment")
     old["metadata"]["ownerReferences"][0]["uid"] = "uid-of-the-predecessor"
-    old["metadata"]["deletionTimestamp"] = live.at(-1)
     result = planned(owner, objects)
+    assert condition(result, "Stalled")[:2] == ("True", "NotOwned"), "the service is an hour old: nobody removes it any more"
+    young = owned_service(service(), age=10)
+    result = planned(young, objects)
     assert condition(result, "Reconciling")[:2] == ("True", "NotOwned")
     assert result.wake_after == 5
+
+
+def test_a_foreign_child_that_goes_is_waited_for() -> None:
+    owner = wanted()
+    objects = live.serving(owner)
+    only(objects, "Deployment")["metadata"] |= {"ownerReferences": [], "deletionTimestamp": live.at(-1)}
+    assert condition(planned(owner, objects), "Reconciling")[:2] == ("True", "NotOwned")
 
 
 def test_no_node_with_the_product() -> None:

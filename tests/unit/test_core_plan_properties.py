@@ -67,14 +67,14 @@ def consistent(result: Plan, *, model: type[VerticalServiceStatus] | type[Engine
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(worlds([*WORLD, *PODS]), st.integers(0, 7200))
 def test_any_world_of_a_service_has_a_plan(objects: list[Manifest], later: int) -> None:
-    result = plan(AFTER, ObservedService.of(objects), SETTINGS, NOW + timedelta(seconds=later))
+    result = plan(AFTER, ObservedService.of(objects), settings=SETTINGS, now=NOW + timedelta(seconds=later))
     consistent(result, model=VerticalServiceStatus)
     owners = {(c["kind"], c["metadata"]["name"]): [o["uid"] for o in c["metadata"].get("ownerReferences", [])] for c in objects}
     assert all(UID in owners[(d.ref.kind.name, d.ref.name)] for d in result.deletes), "only our own objects are deleted"
     for apply in result.applies:
         kind, name = apply.manifest["kind"], apply.manifest["metadata"]["name"]
         assert kind == "Engine" or UID in owners.get((kind, name), [UID]), "a foreign object is never overwritten"
-    assert result == plan(AFTER, ObservedService.of(reversed(objects)), SETTINGS, NOW + timedelta(seconds=later))
+    assert result == plan(AFTER, ObservedService.of(reversed(objects)), settings=SETTINGS, now=NOW + timedelta(seconds=later))
 
 
 ENGINE_MANIFEST = next(c for c in WORLD if c["kind"] == "Engine")
@@ -88,5 +88,5 @@ def test_any_world_of_an_engine_has_a_plan(objects: list[Manifest], built: bool,
     content = copy.deepcopy(ENGINE_MANIFEST)
     content["metadata"] |= {"deletionTimestamp": live.at(0), "finalizers": ["serving.vertical-operator.io/store"]} if going else {}
     content["status"] = content["status"] if built else {"observedGeneration": -1}
-    result = plan_engine(parse(Engine, content), ObservedEngine.of(objects), SETTINGS, NOW + timedelta(seconds=later))
+    result = plan_engine(parse(Engine, content), ObservedEngine.of(objects), settings=SETTINGS, now=NOW + timedelta(seconds=later))
     consistent(result, model=EngineStatus)

@@ -26,7 +26,7 @@ def rolling(*, pods: list[dict[str, Any]], conditions: list[Manifest] | None = N
     if stale:
         deployment["spec"]["template"]["metadata"]["annotations"]["serving.vertical-operator.io/revision"] = "older"
     made = [live.pod_of(deployment, name=f"pod-{i}", **pod) for i, pod in enumerate(pods)]
-    return plan(OWNER, ObservedService.of([*objects, *made]), SETTINGS, NOW)
+    return plan(OWNER, ObservedService.of([*objects, *made]), settings=SETTINGS, now=NOW)
 
 
 def unscheduled(words: str) -> Manifest:
@@ -143,6 +143,6 @@ def test_an_older_pod_that_is_left_is_waited_for() -> None:
     objects = live.serving(OWNER)
     (deployment,) = (content for content in objects if content["kind"] == "Deployment")
     deployment["status"]["replicas"] = 2
-    status = plan(OWNER, ObservedService.of(objects), SETTINGS, NOW).status
+    status = plan(OWNER, ObservedService.of(objects), settings=SETTINGS, now=NOW).status
     assert status is not None
     assert status["reason"] == "RollingOut"

@@ -36,7 +36,7 @@ def test_a_long_message_is_cut() -> None:
 
 def test_an_unreadable_spec_is_stalled_and_ready_stays_what_it_was() -> None:
     owner = owned_service(service())
-    good = plan(owner, ObservedService.of(live.serving(owner)), SETTINGS, NOW).status
+    good = plan(owner, ObservedService.of(live.serving(owner)), settings=SETTINGS, now=NOW).status
     raw = service() | {"status": good}
     raw["metadata"]["generation"] = 2
     bad = invalid(raw, text="spec.x: no", now=LATER)
@@ -62,7 +62,7 @@ def test_an_unreadable_new_object_has_all_conditions(kind: str, headline: str) -
 
 def test_a_refused_child_is_stalled_with_the_servers_words() -> None:
     owner = owned_service(service())
-    good = plan(owner, ObservedService.of(live.serving(owner)), SETTINGS, NOW).status
+    good = plan(owner, ObservedService.of(live.serving(owner)), settings=SETTINGS, now=NOW).status
     assert good is not None
     bad = refused(good, what="Deployment reviews-realtime-cpu", text="spec.x: Invalid value", generation=1, now=NOW)
     found = {c["type"]: c for c in bad["conditions"]}
@@ -77,7 +77,7 @@ def test_no_status_is_ever_reconciling_and_stalled() -> None:
     """One placement waits while another is stalled: it counts as stalled, for somebody has to do something."""
     gpu = {"name": "gpu", "accelerator": {"product": "Tesla-T4"}, "toolchain": {"backend": "TensorRTLLM", "release": "24.09"}}
     owner = owned_service(service(("spec.variants.0.placements.1", gpu)))
-    status = plan(owner, ObservedService.of([]), SETTINGS, NOW).status
+    status = plan(owner, ObservedService.of([]), settings=SETTINGS, now=NOW).status
     assert status is not None
     found = {c["type"]: c["status"] for c in status["conditions"]}
     assert (found["Stalled"], found["Reconciling"]) == ("True", "False")

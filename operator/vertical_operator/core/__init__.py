@@ -7,7 +7,7 @@ How a reconcile uses it (all other names are details of this package):
     lookups  = service_lookups(service, settings)     # lookups.py: what to GET by name and to LIST by label
     objects  = [... raw objects of lookups.gets that exist, and of lookups.lists ...]
     observed = ObservedService.of(objects)              # observed.py; the order of objects is of no matter
-    result   = plan(service, observed, settings, now) # plan.py -> Plan
+    result   = plan(service, observed, settings=settings, now=now)    # plan.py -> Plan
     for apply in result.applies:  server-side apply of apply.manifest under apply.manager, force; in this order
     for delete in result.deletes: DELETE with precondition uid (and resourceVersion where given)
     patch /status when result.status differs from raw["status"]          # None: leave it alone

@@ -8,7 +8,7 @@ from vertical_engines.contract.manifest import ManifestSummary
 from vertical_engines.contract.reasons import Reason
 from vertical_operator.api.v1alpha1.conditions import timestamp
 from vertical_operator.api.v1alpha1.engine import Engine
-from vertical_operator.api.v1alpha1.group import CLAIM, JOB
+from vertical_operator.api.v1alpha1.group import CLAIM, ENGINE, JOB
 from vertical_operator.core.complaints import complaint, last_failure
 from vertical_operator.core.names import build_job_name
 from vertical_operator.core.observed import JobState, ObservedEngine
@@ -32,13 +32,13 @@ class Build:
     drop: JobState | None = None
 
 
-def build(engine: Engine, observed: ObservedEngine, settings: OperatorSettings, now: datetime) -> Build:
+def build(engine: Engine, observed: ObservedEngine, *, settings: OperatorSettings, now: datetime) -> Build:
     """The verdict on an engine's build. An engine whose manifest is known needs no Job any more."""
     if engine.status.manifest is not None:
         return Build(well(Reason.BUILT), manifest=engine.status.manifest)
     name = build_job_name(engine.metadata.name)
     job = observed.jobs.get(name)
-    blocked = foreign(job, what=f"{JOB.name} {name}", owner=engine.metadata.uid, settings=settings)
+    blocked = foreign(job, what=f"{JOB.name} {name}", kind=ENGINE.name, owner=engine.metadata, settings=settings, now=now)
     if blocked:
         return Build(blocked)
     if job is None:
@@ -47,10 +47,10 @@ def build(engine: Engine, observed: ObservedEngine, settings: OperatorSettings, 
         return Build(waiting(Reason.BUILDING, f"{JOB.name} {name} is being deleted; it is made again then", wake_after=5))
     pods = [pod for pod in observed.pods if pod.job == job.uid]
     if job.complete:
-        return _finished(engine, job, pods)
+        return _finished(engine, job, pods=pods)
     if job.intent != scheduling_digest(engine):
         return Build(waiting(Reason.BUILDING, f"{JOB.name} {name} is made anew: scheduling of the Engine has changed"), drop=job)
-    return _failed(job, pods, settings, now) if job.failed else _running(job, pods, settings, now)
+    return _failed(job, pods, settings=settings, now=now) if job.failed else _running(job, pods, settings=settings, now=now)
 
 
 def _start(engine: Engine, name: str, *, observed: ObservedEngine, settings: OperatorSettings, now: datetime) -> Build:
@@ -69,7 +69,7 @@ def _start(engine: Engine, name: str, *, observed: ObservedEngine, settings: Ope
     return Build(waiting(Reason.BUILDING, f"{JOB.name} {name} is being made"), make=True)
 
 
-def _finished(engine: Engine, job: JobState, pods: list[PodState]) -> Build:
+def _finished(engine: Engine, job: JobState, *, pods: list[PodState]) -> Build:
     outcomes = [container.outcome for pod in pods for container in pod.containers]
     manifests = [outcome.manifest for outcome in outcomes if outcome and outcome.manifest]
     if manifests and manifests[-1].key == engine.spec.key:
@@ -81,7 +81,7 @@ def _finished(engine: Engine, job: JobState, pods: list[PodState]) -> Build:
     return Build(waiting(Reason.BUILDING, f"{JOB.name} {job.name} is complete but its summary is lost; it is asked again"), drop=job)
 
 
-def _failed(job: JobState, pods: list[PodState], settings: OperatorSettings, now: datetime) -> Build:
+def _failed(job: JobState, pods: list[PodState], *, settings: OperatorSettings, now: datetime) -> Build:
     failure = translated(job, pods)
     if failure.reason not in RETRYABLE:
         again = f"; to try again, correct it or delete {JOB.name} {job.name}"
@@ -111,9 +111,9 @@ def translated(job: JobState, pods: list[PodState]) -> BuildFailure:
     return BuildFailure(reason=Reason.BUILD_FAILED, message=words)
 
 
-def _running(job: JobState, pods: list[PodState], settings: OperatorSettings, now: datetime) -> Build:
+def _running(job: JobState, pods: list[PodState], *, settings: OperatorSettings, now: datetime) -> Build:
     live = [pod for pod in pods if not pod.over and not pod.deleting]
-    problem = complaint(live, settings, now)
+    problem = complaint(live, settings, now=now)
     deadline = after(job.started, settings.build_deadline, now=now)
     text = problem.message if problem else f"{JOB.name} {job.name} is building"
     before = last_failure([pod for pod in pods if pod.over])

@@ -28,15 +28,15 @@ class Cleanup:
     """Something unwanted has to stay until the last pod that uses it is gone."""
 
 
-def cleanup(service: VerticalService, observed: ObservedService, wanted: Wanted) -> Cleanup:
+def cleanup(service: VerticalService, observed: ObservedService, *, wanted: Wanted) -> Cleanup:
     """Deletes of what is ours and unwanted; what a pod may still read stays until that pod is gone."""
     deletes = [
-        *_unwanted(service, DEPLOYMENT, observed.deployments, keep=wanted.deployments),
-        *_unwanted(service, SERVICE, observed.services, keep=wanted.services),
+        *_unwanted(service, DEPLOYMENT, live=observed.deployments, keep=wanted.deployments),
+        *_unwanted(service, SERVICE, live=observed.services, keep=wanted.services),
     ]
     read = {name for workload in observed.deployments.values() for name in workload.config_maps}
     read |= {name for pod in observed.pods if not pod.over for name in pod.config_maps}
-    maps = _unwanted(service, CONFIG_MAP, observed.config_maps, keep=wanted.config_maps)
+    maps = _unwanted(service, CONFIG_MAP, live=observed.config_maps, keep=wanted.config_maps)
     deletes += [delete for delete in maps if delete.ref.name not in read]
     applies, kept = [], any(delete.ref.name in read for delete in maps)
     for name, engine in sorted(observed.engines.items()):
@@ -53,7 +53,7 @@ def cleanup(service: VerticalService, observed: ObservedService, wanted: Wanted)
     return Cleanup(applies=tuple(applies), deletes=tuple(deletes), kept=kept)
 
 
-def _unwanted(service: VerticalService, kind: Kind, live: Mapping[str, ChildState], *, keep: frozenset[str]) -> list[Delete]:
+def _unwanted(service: VerticalService, kind: Kind, *, live: Mapping[str, ChildState], keep: frozenset[str]) -> list[Delete]:
     return [
         Delete(Ref(kind, service.metadata.namespace, name), child.uid)
         for name, child in sorted(live.items())

@@ -26,7 +26,7 @@ def image_words(container: ContainerState) -> str:
     return text.split("ErrImagePull: ", 1)[-1]
 
 
-def image_complaint(pod: PodState, settings: OperatorSettings, now: datetime) -> Verdict | None:
+def image_complaint(pod: PodState, settings: OperatorSettings, *, now: datetime) -> Verdict | None:
     container = next((container for container in pod.containers if container.image_unavailable), None)
     if container is None:
         return None
@@ -65,10 +65,10 @@ def start_complaint(pod: PodState) -> Verdict | None:
     return waiting(Reason.WAITING_FOR_POD, f"pod {pod.name}, container {container.name}: {container.waiting_reason}: {words}")
 
 
-def complaint(pods: Iterable[PodState], settings: OperatorSettings, now: datetime) -> Verdict | None:
+def complaint(pods: Iterable[PodState], settings: OperatorSettings, *, now: datetime) -> Verdict | None:
     """The gravest complaint of any of these pods: stalled before waiting."""
     found = []
     for pod in pods:
-        of_pod = (translated_complaint(pod), crash_complaint(pod), image_complaint(pod, settings, now), start_complaint(pod))
+        of_pod = (translated_complaint(pod), crash_complaint(pod), image_complaint(pod, settings, now=now), start_complaint(pod))
         found += [verdict for verdict in of_pod if verdict]
     return min(found, key=lambda verdict: verdict.state != "stalled", default=None)

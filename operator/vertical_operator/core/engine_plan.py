@@ -16,11 +16,11 @@ from vertical_operator.core.settings import OperatorSettings
 from vertical_operator.core.verdict import after, stalled, waiting
 
 
-def plan_engine(engine: Engine, observed: ObservedEngine, settings: OperatorSettings, now: datetime) -> Plan:
+def plan_engine(engine: Engine, observed: ObservedEngine, *, settings: OperatorSettings, now: datetime) -> Plan:
     """What to apply, delete and report. The finalizer comes before the first Job: nothing is written that nobody would remove."""
     if engine.metadata.deletion_timestamp:
-        return _removal(engine, observed, settings, now)
-    found = _consistent(engine) or build(engine, observed, settings, now)
+        return _removal(engine, observed, settings=settings, now=now)
+    found = _consistent(engine) or build(engine, observed, settings=settings, now=now)
     guarded = STORE_FINALIZER in engine.metadata.finalizers
     return Plan(
         applies=(
@@ -28,7 +28,7 @@ def plan_engine(engine: Engine, observed: ObservedEngine, settings: OperatorSett
             *([Apply(build_job(engine, settings))] if found.make else []),
         ),
         deletes=(_job(engine, found.drop),) if found.drop else (),
-        status=engine_status(engine, found, now),
+        status=engine_status(engine, found, now=now),
         wake_after=found.verdict.wake_after,
     )
 
@@ -51,7 +51,7 @@ def _job(engine: Engine, job: JobState) -> Delete:
     return Delete(Ref(JOB, engine.metadata.namespace, job.name), job.uid)
 
 
-def _removal(engine: Engine, observed: ObservedEngine, settings: OperatorSettings, now: datetime) -> Plan:
+def _removal(engine: Engine, observed: ObservedEngine, *, settings: OperatorSettings, now: datetime) -> Plan:
     """The build stops first, then the files go, then the finalizer; all of it within the deadline."""
     if STORE_FINALIZER not in engine.metadata.finalizers:
         return Plan()
@@ -61,7 +61,7 @@ def _removal(engine: Engine, observed: ObservedEngine, settings: OperatorSetting
     left = (deadline - now).total_seconds() + 1
     name = f"{JOB.name} {remove_job_name(engine.metadata.name)}"
     verdict = waiting(Reason.DELETING, f"{name} removes the engine's files from the store", wake_after=left)
-    status = engine_status(engine, Build(verdict, manifest=engine.status.manifest), now)
+    status = engine_status(engine, Build(verdict, manifest=engine.status.manifest), now=now)
     job = observed.jobs.get(build_job_name(engine.metadata.name))
     busy = job is not None and job.controller == engine.metadata.uid and not (job.complete or job.failed)
     if job is not None and busy:

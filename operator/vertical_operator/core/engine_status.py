@@ -14,7 +14,7 @@ LOG_LINES = 20
 LOG_WIDTH = 500
 
 
-def engine_status(engine: Engine, build: Build, now: datetime) -> Manifest:
+def engine_status(engine: Engine, build: Build, *, now: datetime) -> Manifest:
     """The whole status as JSON, equal for equal input but for `now` in the transition times."""
     generation, identity, manifest = engine.metadata.generation, engine.spec.identity, build.manifest
     accelerator, verdict = identity.accelerator, build.verdict

@@ -69,7 +69,7 @@ def store_claim(service: VerticalService) -> str:
     return given.claim_name if given else claim_name(service.metadata.name)
 
 
-def effective_toolchain(service: VerticalService, variant: Variant, placement: Placement) -> ToolchainSpec:
+def effective_toolchain(service: VerticalService, variant: Variant, *, placement: Placement) -> ToolchainSpec:
     """The nearest one: placement, then variant, then service. The schema sees to it that there is one."""
     chosen = placement.toolchain or variant.toolchain or service.spec.toolchain
     if chosen is None:
@@ -77,7 +77,7 @@ def effective_toolchain(service: VerticalService, variant: Variant, placement: P
     return chosen
 
 
-def toolchain_image(spec: ToolchainSpec, row: Release, settings: OperatorSettings) -> str:
+def toolchain_image(spec: ToolchainSpec, row: Release, *, settings: OperatorSettings) -> str:
     """The image that builds and serves: the object's own, else the installation's, else the matrix row's behind the registry prefix."""
     if spec.image:
         return spec.image
@@ -87,9 +87,9 @@ def toolchain_image(spec: ToolchainSpec, row: Release, settings: OperatorSetting
     return f"{settings.registry.rstrip('/')}/{row.image}" if settings.registry else row.image
 
 
-def resolve(service: VerticalService, variant: Variant, placement: Placement, settings: OperatorSettings) -> Target | Refusal:
+def resolve(service: VerticalService, variant: Variant, *, placement: Placement, settings: OperatorSettings) -> Target | Refusal:
     """The target of a placement, or why the matrix has none."""
-    spec = effective_toolchain(service, variant, placement)
+    spec = effective_toolchain(service, variant, placement=placement)
     row = release(backend=spec.backend, name=spec.release)
     if row is None:
         known = ", ".join(release_names(spec.backend)) or "no release of this backend"
@@ -101,7 +101,7 @@ def resolve(service: VerticalService, variant: Variant, placement: Placement, se
         revision=model.revision,
         weights=model.weights,
         build=variant.build_config.flags(),
-        toolchain=Toolchain(backend=spec.backend, release=spec.release, image=toolchain_image(spec, row, settings)),
+        toolchain=Toolchain(backend=spec.backend, release=spec.release, image=toolchain_image(spec, row, settings=settings)),
         accelerator=Accelerator(product=accelerator.product, count=accelerator.count) if accelerator else None,
     )
     return Target(service=service, variant=variant, placement=placement, release=row, identity=identity, claim=store_claim(service))
@@ -109,4 +109,8 @@ def resolve(service: VerticalService, variant: Variant, placement: Placement, se
 
 def targets(service: VerticalService, settings: OperatorSettings) -> tuple[Target | Refusal, ...]:
     """Every placement in the order of the spec."""
-    return tuple(resolve(service, variant, placement, settings) for variant in service.spec.variants for placement in variant.placements)
+    return tuple(
+        resolve(service, variant, placement=placement, settings=settings)
+        for variant in service.spec.variants
+        for placement in variant.placements
+    )

@@ -36,7 +36,8 @@ class ChildState:
     controller: str = ""
     """UID of the controlling owner; empty when nobody controls it."""
     controller_text: str = "nobody"
-    deleting: bool = False
+    deleted_at: datetime | None = None
+    """When its deletion began."""
     variant: str = ""
     placement: str = ""
     intent: str = ""
@@ -53,11 +54,15 @@ class ChildState:
             "resource_version": metadata.get("resourceVersion", ""),
             "controller": owner["uid"] if owner else "",
             "controller_text": f"{owner['kind']} {owner['name']}" if owner else "nobody",
-            "deleting": "deletionTimestamp" in metadata,
+            "deleted_at": moment(metadata.get("deletionTimestamp")),
             "variant": labels.get(VARIANT_LABEL, ""),
             "placement": labels.get(PLACEMENT_LABEL, ""),
             "intent": annotations.get(INTENT_ANNOTATION, ""),
         }
+
+    @property
+    def deleting(self) -> bool:
+        return self.deleted_at is not None
 
     @classmethod
     def of(cls, content: dict[str, Any]) -> "ChildState":

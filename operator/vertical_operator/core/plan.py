@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime
 
-from vertical_operator.api.v1alpha1.group import CLAIM
+from vertical_operator.api.v1alpha1.group import CLAIM, VERTICAL_SERVICE
 from vertical_operator.api.v1alpha1.vertical_service import VerticalService
 from vertical_operator.core.cleanup import Wanted, cleanup
 from vertical_operator.core.engine_plan import plan_engine
@@ -22,33 +22,34 @@ from vertical_operator.core.verdict import Verdict, foreign, soonest
 __all__ = ["plan", "plan_engine"]
 
 
-def plan(service: VerticalService, observed: ObservedService, settings: OperatorSettings, now: datetime) -> Plan:
+def plan(service: VerticalService, observed: ObservedService, *, settings: OperatorSettings, now: datetime) -> Plan:
     """What to apply, delete and report. A service that is being deleted needs nothing: its children go by their owner references."""
     if service.metadata.deletion_timestamp:
         return Plan()
     items = [
-        progress(service, variant, placement, observed, settings, now)
+        progress(service, variant, placement=placement, observed=observed, settings=settings, now=now)
         for variant in service.spec.variants
         for placement in variant.placements
     ]
-    blocked = _store(service, observed, settings)
+    blocked = _store(service, observed, settings=settings, now=now)
     items = [_held(item, blocked) for item in items] if blocked else items
-    leftovers = cleanup(service, observed, _wanted(service, items))
+    leftovers = cleanup(service, observed, wanted=_wanted(service, items))
     applies = (*_store_claim(service, blocked), *_engines(items), *_services(service, observed), *_workloads(items), *leftovers.applies)
     return Plan(
         applies=applies,
         deletes=leftovers.deletes,
-        status=service_status(service, items, now),
+        status=service_status(service, items, now=now),
         wake_after=soonest(*(item.verdict.wake_after for item in items), settings.patience if leftovers.kept else None),
     )
 
 
-def _store(service: VerticalService, observed: ObservedService, settings: OperatorSettings) -> Verdict | None:
+def _store(service: VerticalService, observed: ObservedService, *, settings: OperatorSettings, now: datetime) -> Verdict | None:
     """A claim of somebody else where the service's own has to stand."""
     if service.spec.engine_store.volume_claim_template is None:
         return None
     name = store_claim(service)
-    return foreign(observed.claims.get(name), what=f"{CLAIM.name} {name}", owner=service.metadata.uid, settings=settings)
+    what, live = f"{CLAIM.name} {name}", observed.claims.get(name)
+    return foreign(live, what=what, kind=VERTICAL_SERVICE.name, owner=service.metadata, settings=settings, now=now)
 
 
 def _held(item: Progress, verdict: Verdict) -> Progress:

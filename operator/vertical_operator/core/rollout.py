@@ -8,7 +8,7 @@ from vertical_engines.contract.engine import short_key
 from vertical_engines.contract.reasons import Reason
 from vertical_operator.api.v1alpha1.conditions import known_reason
 from vertical_operator.api.v1alpha1.engine import Engine
-from vertical_operator.api.v1alpha1.group import CONFIG_MAP, DEPLOYMENT, SERVICE
+from vertical_operator.api.v1alpha1.group import CONFIG_MAP, DEPLOYMENT, SERVICE, VERTICAL_SERVICE
 from vertical_operator.api.v1alpha1.variant import Placement, Variant
 from vertical_operator.api.v1alpha1.vertical_service import VerticalService
 from vertical_operator.core.complaints import complaint
@@ -76,16 +76,18 @@ def engine_verdict(target: Target, engine: Engine | None) -> Verdict | None:
     return waiting(Reason.WAITING_FOR_ENGINE, f"{target.where}: Engine {target.engine}: {words}")
 
 
-def foreign_child(target: Target, manifest: Manifest, observed: ObservedService, settings: OperatorSettings) -> Verdict | None:
+def foreign_child(
+    target: Target, manifest: Manifest, *, observed: ObservedService, settings: OperatorSettings, now: datetime
+) -> Verdict | None:
     """Somebody else's object where one of the placement's children has to stand."""
-    name, owner = manifest["metadata"]["name"], target.service.metadata.uid
+    name, owner = manifest["metadata"]["name"], target.service.metadata
     service = service_name(target.service.metadata, target.variant)
     candidates = (
         (f"{DEPLOYMENT.name} {target.workload}", observed.deployments.get(target.workload)),
         (f"{CONFIG_MAP.name} {name}", observed.config_maps.get(name)),
         (f"{SERVICE.name} {service}", observed.services.get(service)),
     )
-    found = (foreign(child, what=what, owner=owner, settings=settings) for what, child in candidates)
+    found = (foreign(child, what=what, kind=VERTICAL_SERVICE.name, owner=owner, settings=settings, now=now) for what, child in candidates)
     return next((verdict for verdict in found if verdict), None)
 
 
@@ -101,7 +103,7 @@ def workload_verdict(
     if live.rolled_out:
         return well(Reason.AVAILABLE)
     fresh = [pod for pod in pods if pod.revision == revision(wanted) and not pod.ready and not pod.deleting]
-    problem = complaint(fresh, settings, now)
+    problem = complaint(fresh, settings, now=now)
     if problem and problem.state == "stalled":
         return problem
     if live.failure:
@@ -120,12 +122,18 @@ def workload_verdict(
 
 
 def progress(
-    service: VerticalService, variant: Variant, placement: Placement, observed: ObservedService, settings: OperatorSettings, now: datetime
+    service: VerticalService,
+    variant: Variant,
+    *,
+    placement: Placement,
+    observed: ObservedService,
+    settings: OperatorSettings,
+    now: datetime,
 ) -> Progress:
     """Everything about one placement; the first thing that is not well is the verdict."""
     found = observed.deployments.get(child_name(service.metadata.name, variant.name, placement.name))
     live = found if found and found.controller == service.metadata.uid else None
-    target = resolve(service, variant, placement, settings)
+    target = resolve(service, variant, placement=placement, settings=settings)
     if isinstance(target, Refusal):
         refused = stalled(target.reason, target.message)
         return Progress(variant=variant, placement=placement, target=None, engine=None, live=live, verdict=refused)
@@ -143,7 +151,7 @@ def progress(
         return replace(known, verdict=missing, engine_wanted=ours and not _going(engine))
     plan_file = config_map(target)
     workload = deployment(target, config_map=plan_file["metadata"]["name"], settings=settings)
-    blocked = foreign_child(target, plan_file, observed, settings)
+    blocked = foreign_child(target, plan_file, observed=observed, settings=settings, now=now)
     if blocked:
         return replace(known, verdict=blocked, engine_wanted=True)
     pods = [pod for pod in observed.pods if pod.variant == variant.name and pod.placement == placement.name]

@@ -26,7 +26,7 @@ from vertical_operator.core.verdict import Verdict
 ALL_WELL = "every placement serves the wanted revision"
 
 
-def service_status(service: VerticalService, items: Sequence[Progress], now: datetime) -> Manifest:
+def service_status(service: VerticalService, items: Sequence[Progress], *, now: datetime) -> Manifest:
     """The whole status as JSON, equal for equal input but for `now` in the transition times."""
     generation = service.metadata.generation
     seen = observations(items)
@@ -56,11 +56,11 @@ def observations(items: Sequence[Progress]) -> list[Observation]:
     unbuilt = [item.verdict for item in items if not item.built]
     short = [item.verdict for item in items if not _available(item)]
     return [
-        _when(not silent, "Ready", Reason.READY, "every placement serves", otherwise=silent),
+        _when(not silent, "Ready", reason=Reason.READY, message="every placement serves", otherwise=silent),
         _trouble("Reconciling", [] if failed else pending),
         _trouble("Stalled", failed),
-        _when(not unbuilt, "EnginesReady", Reason.BUILT, "every wanted engine is built", otherwise=unbuilt),
-        _when(not short, "Available", Reason.AVAILABLE, "every placement has its replicas ready", otherwise=short),
+        _when(not unbuilt, "EnginesReady", reason=Reason.BUILT, message="every wanted engine is built", otherwise=unbuilt),
+        _when(not short, "Available", reason=Reason.AVAILABLE, message="every placement has its replicas ready", otherwise=short),
     ]
 
 
@@ -68,7 +68,7 @@ def _available(item: Progress) -> bool:
     return item.placement.replicas == 0 or (item.live is not None and item.live.ready >= item.placement.replicas)
 
 
-def _when(holds: bool, kind: str, reason: Reason, message: str, *, otherwise: Sequence[Verdict]) -> Observation:
+def _when(holds: bool, kind: str, *, reason: Reason, message: str, otherwise: Sequence[Verdict]) -> Observation:
     if holds:
         return Observation(type=kind, status="True", reason=reason, message=message)
     cause = next((verdict for verdict in otherwise if not verdict.well), None)

@@ -6,6 +6,7 @@ from typing import Literal
 
 from vertical_engines.contract.reasons import Reason
 from vertical_operator.api.v1alpha1.conditions import timestamp
+from vertical_operator.api.v1alpha1.metadata import ObjectMeta
 from vertical_operator.core.observed import ChildState
 from vertical_operator.core.settings import OperatorSettings
 
@@ -49,13 +50,18 @@ def after(start: datetime | None, seconds: int, *, now: datetime) -> datetime:
     return (start or now) + timedelta(seconds=seconds)
 
 
-def foreign(child: ChildState | None, *, what: str, owner: str, settings: OperatorSettings) -> Verdict | None:
-    """An object with a child's name that is not controlled by `owner` (our UID): waited for while it goes, else never overwritten."""
-    if child is None or child.controller == owner:
+def foreign(
+    child: ChildState | None, *, what: str, kind: str, owner: ObjectMeta, settings: OperatorSettings, now: datetime
+) -> Verdict | None:
+    """An object with a child's name that `owner` does not control: never overwritten; one that goes or is a predecessor's is waited for."""
+    if child is None or child.controller == owner.uid:
         return None
     found = f"{what} exists and is controlled by {child.controller_text}"
-    if child.deleting:
-        return waiting(Reason.NOT_OWNED, f"{found}; it is being deleted", wake_after=5)
+    # The garbage collector removes what an owner of the same name and another UID has left.
+    if child.deleting or child.controller_text == f"{kind} {owner.name}":
+        wait = waiting(Reason.NOT_OWNED, f"{found}, which is gone or going; its removal is waited for", wake_after=5)
+        deadline = after(child.deleted_at or owner.creation_timestamp, settings.remove_deadline, now=now)
+        return until(deadline, now=now, wait=wait, reason=Reason.NOT_OWNED)
     return stalled(Reason.NOT_OWNED, f"{found}: rename one of the two, or delete that one", wake_after=settings.patience)
 
 

@@ -77,13 +77,13 @@ class Controller:
     async def _plan_service(self, raw: Manifest) -> tuple[Plan, list[Manifest]]:
         service = parse(VerticalService, raw)
         live = await self._observe(service_lookups(service, self._settings))
-        return plan(service, ObservedService.of(live), self._settings, self._clock()), live
+        return plan(service, ObservedService.of(live), settings=self._settings, now=self._clock()), live
 
     async def _plan_engine(self, raw: Manifest) -> tuple[Plan, list[Manifest]]:
         engine = parse(Engine, raw)
         live = await self._observe(engine_lookups(engine))
         # The Engine itself belongs to what may be applied: its finalizer is.
-        return plan_engine(engine, ObservedEngine.of(live), self._settings, self._clock()), [raw, *live]
+        return plan_engine(engine, ObservedEngine.of(live), settings=self._settings, now=self._clock()), [raw, *live]
 
     async def _observe(self, lookups: Lookups) -> list[Manifest]:
         return await observe(lookups, cluster=self._cluster)

@@ -98,7 +98,7 @@ def _volumes(target: Target, config_map: str) -> list[Manifest]:
     ]
 
 
-def _template(target: Target, config_map: str, settings: OperatorSettings) -> Manifest:
+def _template(target: Target, config_map: str, *, settings: OperatorSettings) -> Manifest:
     accelerator, placement = target.identity.accelerator, target.placement
     spec = pod_spec(
         volumes=_volumes(target, config_map),
@@ -134,7 +134,7 @@ def deployment(target: Target, *, config_map: str, settings: OperatorSettings) -
             "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
             "progressDeadlineSeconds": settings.rollout_deadline,
             "revisionHistoryLimit": 2,
-            "template": _template(target, config_map, settings),
+            "template": _template(target, config_map, settings=settings),
         },
     }
     manifest["metadata"]["annotations"][INTENT_ANNOTATION] = digest(manifest)[:16]
