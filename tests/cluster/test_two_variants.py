@@ -2,27 +2,37 @@
 
 import secrets
 from collections.abc import Iterator
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime
 
 import pytest
 
 from tests.cluster.audit import writes
 from tests.cluster.cluster import Cluster
-from tests.cluster.operator_install import ACCOUNT
+from tests.cluster.operator_install import ACCOUNT, operator_pod
+from tests.cluster.operator_install import NAMESPACE as OPERATOR_NAMESPACE
+from tests.cluster.scrape import total
 from tests.cluster.services import KIND, SERVICE_LABEL, ask, await_serving, example, only_realtime, placements
 from tests.cluster.waiting import eventually
 from vertical_engines.client import VerticalError
+from vertical_engines.contract.serving import METRICS_PORT
 from verticals.poi_matching.schemas import BlsRequest
 
 NAME = "poi-matching"
 VARIANTS = ("realtime", "background")
+RECONCILES = "vertical_operator_reconcile_total"
 
 
 @pytest.fixture(scope="module")
 def home(operator: Cluster) -> Iterator[str]:
     """A namespace in which the example serves."""
     name = f"two-variants-{secrets.token_hex(3)}"
-    operator.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {"pod-security.kubernetes.io/enforce": "restricted"}}})
+    operator.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": name, "labels": {"pod-security.kubernetes.io/enforce": "restricted"}},
+        }
+    )
     operator.apply(example("poi-matching-cpu"), namespace=name)
     await_serving(operator, NAME, namespace=name)
     yield name
@@ -50,7 +60,13 @@ def test_columns_answer_without_logs(operator: Cluster, home: str) -> None:
 
 def test_limits_are_enforced_where_they_are_served(operator: Cluster, home: str) -> None:
     with pytest.raises(VerticalError, match="at least one must not be empty"):
-        ask(operator, NAME, "realtime", namespace=home, receipt=BlsRequest.model_construct(name="", subname=None, biznum=None, address=None, tel=None))
+        ask(
+            operator,
+            NAME,
+            "realtime",
+            namespace=home,
+            receipt=BlsRequest.model_construct(name="", subname=None, biznum=None, address=None, tel=None),
+        )
 
 
 def test_repeated_prompt_is_answered_by_the_response_cache(operator: Cluster, home: str) -> None:
@@ -119,35 +135,49 @@ def test_label_taken_away_comes_back(operator: Cluster, home: str) -> None:
     operator.kubectl("label", "service", name, "app.kubernetes.io/managed-by-", namespace=home)
 
     def labelled() -> bool:
-        return operator.get("service", name, namespace=home)["metadata"]["labels"].get("app.kubernetes.io/managed-by") == "vertical-operator"
+        return (
+            operator.get("service", name, namespace=home)["metadata"]["labels"].get("app.kubernetes.io/managed-by") == "vertical-operator"
+        )
 
     eventually("the label is back", labelled)
 
 
 def test_second_pass_writes_nothing(operator: Cluster, home: str) -> None:
-    """A touched object is looked at again (its annotation is the user's own): nothing may be written for it."""
+    """Touched objects are looked at again, which shows in the operator's own count; nothing may be written for it."""
     await_serving(operator, NAME, namespace=home)
-    started = datetime.now(timezone.utc) - timedelta(seconds=1)
+    eventually("the operator is at rest", lambda: _operator(operator, "vertical_operator_queue_depth") == 0)
+    started, before = datetime.now(UTC), _operator(operator, RECONCILES)
+    names = [KIND + "/" + NAME, *(f"engine/{engine['metadata']['name']}" for engine in operator.objects("engines", namespace=home))]
     for number in range(3):
-        operator.kubectl("annotate", "--overwrite", KIND, NAME, f"tests.example/touched={number}", namespace=home)
-    seen = _reconciles_since(operator, home)
-    eventually("the operator has looked again", lambda: _reconciles_since(operator, home) >= seen)
-    eventually("enough time for a late write", lambda: datetime.now(timezone.utc) - started > timedelta(seconds=5), timeout=20)
+        operator.kubectl("annotate", "--overwrite", *names, f"tests.example/touched=at-{number}", namespace=home)
+    eventually("the operator has looked again", lambda: _operator(operator, RECONCILES) >= before + len(names))
+    eventually("the operator is at rest", lambda: _operator(operator, "vertical_operator_queue_depth") == 0)
     written = [write for write in writes(operator, user=ACCOUNT, since=started) if write.resource != "leases" and write.namespace == home]
     assert written == []
 
 
 def test_deleted_service_leaves_nothing(operator: Cluster, home: str) -> None:
     operator.delete(KIND, NAME, namespace=home)
+    eventually("every child is gone", lambda: not _everything(operator, namespace=home), timeout=180)
+
+
+def _everything(cluster: Cluster, *, namespace: str) -> list[str]:
     kinds = "engines,jobs,deployments,services,configmaps,persistentvolumeclaims,pods"
-    everything = lambda: [f"{each['kind']} {each['metadata']['name']}" for each in operator.objects(kinds, namespace=home) if _ours(each)]  # noqa: E731
-    eventually("every child is gone", lambda: not everything(), timeout=180)
-
-
-def _ours(content: dict[str, object]) -> bool:
-    return content["metadata"]["name"] != "kube-root-ca.crt"  # type: ignore[index]
+    found = cluster.objects(kinds, namespace=namespace)
+    return [f"{each['kind']} {each['metadata']['name']}" for each in found if each["metadata"]["name"] != "kube-root-ca.crt"]
 
 
 def _children(cluster: Cluster, service: str, *, namespace: str) -> list[str]:
     found = cluster.objects("deployments,services,configmaps", namespace=namespace, selector=f"{SERVICE_LABEL}={service}")
     return [each["metadata"]["name"] for each in found]
+
+
+def _cache_hits(cluster: Cluster, namespace: str) -> float:
+    selector = f"{SERVICE_LABEL}={NAME},serving.vertical-operator.io/variant=realtime"
+    pods = [pod for pod in cluster.objects("pods", namespace=namespace, selector=selector) if "deletionTimestamp" not in pod["metadata"]]
+    name = "nv_cache_num_hits_per_model"
+    return sum(total(cluster, namespace=namespace, pod=pod["metadata"]["name"], port=METRICS_PORT, name=name) for pod in pods)
+
+
+def _operator(cluster: Cluster, name: str) -> float:
+    return total(cluster, namespace=OPERATOR_NAMESPACE, pod=operator_pod(cluster), port=8080, name=name)
