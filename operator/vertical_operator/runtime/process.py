@@ -77,13 +77,13 @@ class Operator:
         lease = Lease(store, identity=self._settings.pod)
         async with asyncio.TaskGroup() as group:
             group.create_task(beat(self.vitals, metrics=self._metrics, measure=self._measure))
-            stopper = group.create_task(self._stop_early())
+            group.create_task(self._stop_when_asked())
             await self._wait_for_kinds()
             self.vitals.ready = True
             logger.info("standing by for the lease", extra={"fields": {"pod": self._settings.pod}})
             await lease.acquire()
-            # From here on kopf has the signals. Everything is started before it: it takes later tasks for its own.
-            stopper.cancel()
+            # Everything is started before the watches: kopf takes tasks that come later for its own. It also takes the signals;
+            # the task that waits for them stays, for one that came in the moment before.
             workers = (self._worker().run() for _ in range(self._settings.workers))
             parts = [group.create_task(part) for part in (lease.keep(), self._recorder.run(), self._resync.run(), *workers)]
             await self._lead(lease, parts=parts)
@@ -96,7 +96,7 @@ class Operator:
         self._metrics.leader.set(1)
         registry = watch_registry(seen=self._seen, relisted=self._relisted, access=self._server.access)
         try:
-            await watch(registry=registry, namespaces=self._settings.watch_namespaces, ready=asyncio.Event(), stop=self._stop)
+            await watch(registry=registry, namespaces=self._settings.watch_namespaces)
         finally:
             for part in parts:
                 part.cancel()
@@ -125,7 +125,7 @@ class Operator:
                 logger.warning("the API server can't be reached yet: %s", failure.message)
             await asyncio.sleep(WAIT_FOR_KINDS_SECONDS)
 
-    async def _stop_early(self) -> None:
+    async def _stop_when_asked(self) -> None:
         await self._stop.wait()
         raise Stopped
 
@@ -160,7 +160,6 @@ class Operator:
 
 
 def _stop_on_signals(stop: asyncio.Event) -> None:
-    """Until kopf takes the signals over, and again when it has not started."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)

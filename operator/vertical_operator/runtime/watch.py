@@ -4,7 +4,6 @@ Handlers do nothing but call `seen`: kopf keeps no state about objects then, wri
 (docs/decisions/0001).
 """
 
-import asyncio
 import functools
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -63,8 +62,11 @@ def watch_registry(*, seen: Seen, relisted: Callable[[], None], access: Callable
     return registry
 
 
-async def watch(*, registry: kopf.OperatorRegistry, namespaces: Collection[str], ready: asyncio.Event, stop: asyncio.Event) -> None:
-    """Watch until `stop` is set or SIGTERM comes; no namespaces: the whole cluster. Raises when a watch ends for good."""
+async def watch(*, registry: kopf.OperatorRegistry, namespaces: Collection[str]) -> None:
+    """Watch until SIGTERM or SIGINT, which kopf takes for itself; no namespaces: the whole cluster. Raises when a watch ends for good.
+
+    No stop flag is given: kopf would wait five seconds at its end for the task that waits for it.
+    """
     for name in ("kopf", "kopf.objects"):
         logging.getLogger(name).setLevel(logging.WARNING)
     await kopf.operator(
@@ -73,8 +75,6 @@ async def watch(*, registry: kopf.OperatorRegistry, namespaces: Collection[str],
         standalone=True,
         clusterwide=not namespaces,
         namespaces=list(namespaces),
-        ready_flag=ready,
-        stop_flag=stop,
     )
 
 
