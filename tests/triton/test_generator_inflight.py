@@ -10,7 +10,7 @@ import pytest
 import tritonclient.grpc
 
 from tests.triton.server import TritonServer, http_call, outputs_of, prompt_body
-from tests.triton.servers import LONG_OUTPUT
+from tests.triton.servers import LONG_OUTPUT, LONG_PARAMETERS, MakeServer
 
 pytestmark = pytest.mark.triton
 
@@ -74,3 +74,14 @@ def test_a_caller_that_goes_away_frees_its_place(inflight_server: TritonServer) 
 def test_limits_hold_in_this_style_too(inflight_server: TritonServer) -> None:
     status, text = infer(inflight_server, prompt_body("hello " * 600))
     assert (status, json.loads(text)) == (400, {"error": "[INVALID_ARG] prompt: 601 tokens, max_input_len of this engine is 512"})
+
+
+def test_a_server_that_is_ended_at_work_answers_first_and_ends_well(make_server: MakeServer) -> None:
+    server = make_server("paged", parameters=LONG_PARAMETERS)
+    with ThreadPoolExecutor(1) as pool:
+        caller = pool.submit(infer, server, prompt_body("Once upon a time", max_tokens=LONG_OUTPUT))
+        wait_until(lambda: server.metric(LIVE, model="generator") == 1)
+        assert server.stop() == 0, server.log_tail()
+        status, text = caller.result()
+    assert status == 200
+    assert outputs_of(text)["tokens"] == LONG_OUTPUT

@@ -76,3 +76,10 @@ def test_without_a_plan_it_says_so_and_ends(tmp_path: Path) -> None:
     assert done.returncode == 65
     assert "EngineRuntimeMismatch: the mounted configuration has no serving.json" in done.stdout
     assert "Traceback" not in done.stderr
+
+
+def test_the_sidecar_itself_needs_the_standard_library_only() -> None:
+    script = "import sys; before = set(sys.modules); import vertical_engines.guard.sidecar; print(*sorted(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30)
+    imported = {name.split(".")[0] for name in done.stdout.split()}
+    assert imported - sys.stdlib_module_names == {"vertical_engines"}
