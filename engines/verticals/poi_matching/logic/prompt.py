@@ -8,8 +8,9 @@ from .records import Place
 MAX_TOKENS = 4
 """Tokens to generate: the answer is one word."""
 
-FIELD_LIMIT = 80
-"""Characters of a field in the prompt; with it the whole prompt stays under 300 tokens."""
+FIELD_LIMIT = 64
+"""UTF-8 bytes of a field in the prompt. Bytes, since a token holds at least one: so the whole prompt stays under 300 tokens
+in any script, while a letter of an alphabet that the SLM hardly knows takes three tokens."""
 
 _SYSTEM = "You compare a receipt with a place. Answer yes or no."
 
@@ -40,7 +41,8 @@ _PREFIX = _turn("system", _SYSTEM) + "".join(
 def clean(text: str) -> str:
     """A field without control characters and chat markers: a receipt must not be able to write turns of its own."""
     # Replaced by a space, never removed: what is left on both sides must not join to a marker again.
-    return " ".join(_CONTROL.sub(" ", text).split())[:FIELD_LIMIT]
+    line = " ".join(_CONTROL.sub(" ", text).split())
+    return line.encode(errors="ignore")[:FIELD_LIMIT].decode(errors="ignore").rstrip()
 
 
 def build_prompt(*, name: str, address: str, place: Place) -> str:

@@ -29,8 +29,13 @@ def test_markers_can_not_be_put_together_from_pieces(text: str) -> None:
 
 @given(st.text())
 def test_a_field_is_one_short_line(text: str) -> None:
-    assert len(clean(text)) <= FIELD_LIMIT
+    assert len(clean(text).encode()) <= FIELD_LIMIT
     assert clean(text).splitlines() in ([], [clean(text)])
+
+
+@pytest.mark.parametrize("letter", ["a", "é", "漢", "😀"])
+def test_a_cut_never_falls_into_a_letter(letter: str) -> None:
+    assert set(clean(letter * 200)) == {letter}
 
 
 def test_prompts_share_their_beginning() -> None:
