@@ -145,7 +145,7 @@ ROWS: list[tuple[str, list[Manifest], str, str, str]] = [
         "Building",
         "an attempt before failed: StoreFull: 3 MiB free",
     ),
-    ("image, in time", [job(), failed_pod(phase="Pending", **PULL)], "Reconciling", "WaitingForPod", "can't pull image models:1"),
+    ("image, in time", [job(), failed_pod(phase="Pending", **PULL)], "Reconciling", "ImageUnavailable", "can't pull image models:1"),
     ("image, too late", [job(), failed_pod(phase="Pending", age=301, **PULL)], "Stalled", "ImageUnavailable", "container model: not found"),
     ("no node", [job(), failed_pod(phase="Pending", **UNSCHEDULED)], "Reconciling", "WaitingForPod", "3 Insufficient nvidia.com/gpu"),
 ]

@@ -192,6 +192,29 @@ def test_a_foreign_child_is_reported_and_left_alone() -> None:
         assert result.wake_after == SETTINGS.patience
 
 
+def test_a_foreign_child_is_reported_before_the_engine_is_built() -> None:
+    owner = wanted()
+    theirs = {"kind": "Service", "metadata": {"name": "reviews-realtime", "uid": "uid-theirs"}}
+    result = planned(owner, [theirs])
+    assert condition(result, "Stalled")[:2] == ("True", "NotOwned")
+    assert applies(result) == [f"Engine {engine_name(owner)}"], "the build goes on meanwhile"
+
+
+def test_what_a_build_waits_for_is_passed_on() -> None:
+    owner = wanted()
+    (engine,) = live.applied(owner, [], "Engine")
+    for reason, shown in (
+        ("Building", "WaitingForEngine"),
+        ("WaitingForStore", "WaitingForStore"),
+        ("ImageUnavailable", "ImageUnavailable"),
+    ):
+        waits = live.stored(engine)
+        waits["status"] = {"observedGeneration": 1, "conditions": [live.condition("Reconciling", "True", reason, "claim nowhere")]}
+        status, seen, message = condition(planned(owner, [waits]), "Reconciling")
+        assert (status, seen) == ("True", shown)
+        assert "claim nowhere" in message
+
+
 def test_a_foreign_claim_stops_everything_that_would_use_it() -> None:
     owner = wanted(OWN_STORE)
     (claim,) = live.applied(owner, [], "PersistentVolumeClaim")

@@ -43,7 +43,7 @@ ROWS: list[tuple[str, Plan, str, str, str]] = [
         "image, in time",
         rolling(pods=[waits("pipeline", "ImagePullBackOff", PULL, init=True)]),
         "Reconciling",
-        "WaitingForPod",
+        "ImageUnavailable",
         "pipeline:1",
     ),
     (

@@ -121,6 +121,7 @@ def _running(job: JobState, pods: list[PodState], *, settings: OperatorSettings,
         text += f"; an attempt before failed: {before.reason.value}: {before.message}"
     if problem and problem.state == "stalled":
         return Build(stalled(problem.reason, text))
-    reason = problem.reason if problem else Reason.BUILDING
+    if problem and problem.wake_after is not None:
+        return Build(waiting(problem.reason, text, wake_after=problem.wake_after), failure=before)
     limit = f" (until {timestamp(deadline)} at most)" if job.started else ""
-    return Build(waiting(reason, text + limit, wake_after=problem.wake_after if problem else None), failure=before)
+    return Build(waiting(problem.reason if problem else Reason.BUILDING, text + limit), failure=before)

@@ -32,7 +32,7 @@ def image_complaint(pod: PodState, settings: OperatorSettings, *, now: datetime)
         return None
     text = f"pod {pod.name} can't pull image {container.image} for container {container.name}: {image_words(container)}"
     deadline = after(pod.created, settings.image_deadline, now=now)
-    return until(deadline, now=now, wait=waiting(Reason.WAITING_FOR_POD, text), reason=Reason.IMAGE_UNAVAILABLE)
+    return until(deadline, now=now, wait=waiting(Reason.IMAGE_UNAVAILABLE, text), reason=Reason.IMAGE_UNAVAILABLE)
 
 
 def translated_complaint(pod: PodState) -> Verdict | None:

@@ -72,8 +72,12 @@ def engine_verdict(target: Target, engine: Engine | None) -> Verdict | None:
             known_reason(failed.reason, otherwise=Reason.BUILD_FAILED), f"{target.where}: Engine {target.engine}: {failed.message}"
         )
     doing = conditions.get("Reconciling")
-    words = doing.message if fresh and doing else "not looked at yet"
-    return waiting(Reason.WAITING_FOR_ENGINE, f"{target.where}: Engine {target.engine}: {words}")
+    if not fresh or doing is None:
+        return waiting(Reason.WAITING_FOR_ENGINE, f"{target.where}: Engine {target.engine}: not looked at yet")
+    # A build that runs is our wait for an engine; one that can't start is passed on as what it waits for.
+    reason = known_reason(doing.reason, otherwise=Reason.WAITING_FOR_ENGINE)
+    reason = Reason.WAITING_FOR_ENGINE if reason is Reason.BUILDING else reason
+    return waiting(reason, f"{target.where}: Engine {target.engine}: {doing.message}")
 
 
 def foreign_child(
@@ -104,8 +108,8 @@ def workload_verdict(
         return well(Reason.AVAILABLE)
     fresh = [pod for pod in pods if pod.revision == revision(wanted) and not pod.ready and not pod.deleting]
     problem = complaint(fresh, settings, now=now)
-    if problem and problem.state == "stalled":
-        return problem
+    if problem and (problem.state == "stalled" or problem.wake_after is not None):
+        return problem  # settled, or with a deadline of its own
     if live.failure:
         return stalled(Reason.CHILD_REFUSED, f"no pod of {name} can be made: {live.failure}")
     doing = problem or waiting(
@@ -146,17 +150,15 @@ def progress(
         verdict = stalled(objection.reason, objection.message, wake_after=settings.patience)
         return replace(known, verdict=verdict, engine_wanted=engine is not None and not _going(engine))
     missing = engine_verdict(target, engine)
-    if missing:
-        ours = engine is None or engine.spec.key == target.key
-        return replace(known, verdict=missing, engine_wanted=ours and not _going(engine))
+    known = replace(known, engine_wanted=not _going(engine) and (engine is None or engine.spec.key == target.key))
     plan_file = config_map(target)
-    workload = deployment(target, config_map=plan_file["metadata"]["name"], settings=settings)
-    blocked = foreign_child(target, plan_file, observed=observed, settings=settings, now=now)
+    blocked = foreign_child(target, plan_file, observed=observed, settings=settings, now=now) or missing
     if blocked:
-        return replace(known, verdict=blocked, engine_wanted=True)
+        return replace(known, verdict=blocked)
+    workload = deployment(target, config_map=plan_file["metadata"]["name"], settings=settings)
     pods = [pod for pod in observed.pods if pod.variant == variant.name and pod.placement == placement.name]
     verdict = workload_verdict(workload, live, pods=pods, settings=settings, now=now)
-    return replace(known, verdict=verdict, engine_wanted=True, children=(plan_file, workload))
+    return replace(known, verdict=verdict, children=(plan_file, workload))
 
 
 def _going(engine: Engine | None) -> bool:

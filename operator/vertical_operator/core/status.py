@@ -180,8 +180,11 @@ def _previous(status: Manifest, *, engine: bool) -> tuple[Condition, ...]:
         return ()
 
 
-def refused(status: Manifest, *, what: str, text: str, generation: int, now: datetime) -> Manifest:
-    """The planned status, corrected because the API server refused a child (`what`, such as "Deployment x") with `text`."""
+def refused(status: Manifest, *, what: str, text: str, generation: int, now: datetime, live: Manifest | None = None) -> Manifest:
+    """The planned status, corrected because the API server refused a child (`what`, such as "Deployment x") with `text`.
+
+    `live` is the status as it was read: a refusal that was reported already keeps its transition times, so nothing is written again.
+    """
     message = clipped(f"the API server refuses {what}: {text}")
     old = [Condition.model_validate(condition) for condition in status.get("conditions", [])]
     seen = []
@@ -199,7 +202,8 @@ def refused(status: Manifest, *, what: str, text: str, generation: int, now: dat
                     message=condition.message,
                 )
             )
-    made = conditions(seen, previous=old, generation=generation, now=now)
+    reported = [Condition.model_validate(condition) for condition in (live or {}).get("conditions", [])]
+    made = conditions(seen, previous=reported or old, generation=generation, now=now)
     headline_field = "reason" if "variantsReady" in status else "state"
     return {
         **status,
