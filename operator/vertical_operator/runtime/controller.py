@@ -61,8 +61,7 @@ class Controller:
             writes = await execute(planned, live=live, cluster=self._cluster)
         except ChildFailure as error:
             if _should_show(error, failures) and planned.status is not None:
-                refused = self._refused(planned.status, error, generation=raw["metadata"]["generation"])
-                await self._write_status(raw, refused, reconcile_id=reconcile_id)
+                await self._write_status(raw, self._refused(raw, planned.status, error), reconcile_id=reconcile_id)
             raise
         if planned.status is not None:
             await self._write_status(raw, planned.status, reconcile_id=reconcile_id)
@@ -88,8 +87,9 @@ class Controller:
     async def _observe(self, lookups: Lookups) -> list[Manifest]:
         return await observe(lookups, cluster=self._cluster)
 
-    def _refused(self, status: Manifest, error: ChildFailure, *, generation: int) -> Manifest:
-        return wording.refused(status, what=error.what, text=error.failure.message, generation=generation, now=self._clock())
+    def _refused(self, raw: Manifest, status: Manifest, error: ChildFailure) -> Manifest:
+        words, generation = error.failure.message, raw["metadata"]["generation"]
+        return wording.refused(status, what=error.what, text=words, generation=generation, now=self._clock(), live=raw.get("status"))
 
     async def _write_status(self, raw: Manifest, wanted: dict[str, Any], *, reconcile_id: int) -> None:
         before, metadata = raw.get("status") or {}, raw["metadata"]
