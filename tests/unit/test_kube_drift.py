@@ -6,8 +6,8 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from tests.support.memory_cluster import MemoryCluster
 
+from tests.support.memory_cluster import MemoryCluster
 from vertical_operator.kube.drift import needs_apply
 from vertical_operator.kube.port import Manifest
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.memory_cluster import merge_patched
 
+from tests.support.memory_cluster import merge_patched
 from vertical_operator.kube.merge_patch import merge_patch
 
 NAMES = st.sampled_from(["a", "b", "c"])

@@ -168,11 +168,16 @@ async def connect(*, kubeconfig: str | None = None, context: str | None = None, 
     try:
         if kubeconfig is None:
             official_config.load_incluster_config(client_configuration=configuration)
-        elif not Path(kubeconfig).is_file():
-            raise NoAccess(f"{kubeconfig}: no such kubeconfig file")
         else:
-            await official_config.load_kube_config(config_file=kubeconfig, context=context, client_configuration=configuration)
+            await official_config.load_kube_config(config_file=_existing(kubeconfig), context=context, client_configuration=configuration)
     except (official_config.ConfigException, OSError) as error:
         hint = " (out of a cluster, set OPERATOR_KUBECONFIG)" if kubeconfig is None else ""
         raise NoAccess(f"{kubeconfig or 'service account of the pod'}: {error}{hint}") from error
     return ApiServer(configuration, count=count)
+
+
+def _existing(kubeconfig: str) -> str:
+    """The official client takes a missing file for an empty one."""
+    if not Path(kubeconfig).is_file():
+        raise NoAccess(f"{kubeconfig}: no such kubeconfig file")
+    return kubeconfig
