@@ -48,19 +48,17 @@ def conditions(content: Object) -> dict[str, Object]:
 
 
 def await_serving(cluster: Cluster, name: str, *, namespace: str, timeout: float = BUILD_TIME) -> Object:
-    """The service once it is Ready and nothing is going on; fails at once when it is Stalled."""
+    """The service once it is Ready, nothing is going on and nothing is wrong."""
 
     def probe() -> Object:
         found = cluster.get(KIND, name, namespace=namespace)
         assert found, f"there is no {name}"
         seen = conditions(found)
-        if seen.get("Stalled", {}).get("status") == "True":
-            raise RuntimeError(f"{name} is stalled: {seen['Stalled']}")
         fresh = found["status"].get("observedGeneration") == found["metadata"]["generation"]
         states = {kind: (each["status"], each["message"]) for kind, each in seen.items()}
         assert fresh, states
         assert seen["Ready"]["status"] == "True", states
-        assert seen["Reconciling"]["status"] == "False", states
+        assert seen["Reconciling"]["status"] == seen["Stalled"]["status"] == "False", states
         return found
 
     return eventually(f"{name} serves", probe, timeout=timeout)

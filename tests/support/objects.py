@@ -105,6 +105,7 @@ INVALID: tuple[tuple[str, list[tuple[str, Any]], str], ...] = (
         [("spec.model.source.persistentVolumeClaim", {"claimName": "models"})],
         "set exactly one model source: huggingFace, image, persistentVolumeClaim or objectStore",
     ),
+    ("a parameter that the operator sets", [("spec.pipeline.parameters", {"variant": "mine"})], "choose another name"),
     ("no store", [("spec.engineStore", {})], "set exactly one engine store"),
     ("two stores", [("spec.engineStore.volumeClaimTemplate", {"size": "1Gi"})], "set exactly one engine store"),
     ("two variants of one name", [("spec.variants.1", SECOND)], "uplicate"),

@@ -30,7 +30,11 @@ class ModelSpec(Frozen):
     source: ModelSource
 
 
-class PipelineSpec(Frozen):
+GIVEN_PARAMETERS = ("generator_model", "placement", "variant")
+"""Parameters that every model of a pipeline gets from the operator."""
+
+
+class PipelineSpec(Ruled):
     """The part of the Triton model repository that the ML engineer owns."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
@@ -39,7 +43,15 @@ class PipelineSpec(Frozen):
     entrypoint: TritonName
     """The model that clients call and the canary exercises."""
     parameters: Annotated[dict[str, LongText], Field(max_length=32)] = Field(default_factory=dict)
-    """Handed to the pipeline's models."""
+    """Handed to the pipeline's models, besides `variant`, `placement` and `generator_model` (the SLM's Triton name), which they always get."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            cel="!has(self.parameters) || !self.parameters.exists(name, name in ['generator_model', 'placement', 'variant'])",
+            message="the operator sets the parameters generator_model, placement and variant itself: choose another name",
+            holds=lambda self: not set(GIVEN_PARAMETERS) & set(self.parameters),
+        ),
+    )
 
 
 class ClaimReference(Frozen):

@@ -26,7 +26,12 @@ def serving_plan(target: Target) -> ServingPlan:
         gpu_product=accelerator.product if accelerator else None,
         build=target.identity.build,
         response_cache_models=list(cache.models) if cache else [],
-        parameters=dict(spec.pipeline.parameters),
+        parameters={
+            **spec.pipeline.parameters,
+            "generator_model": spec.model.name,
+            "placement": target.placement.name,
+            "variant": target.variant.name,
+        },
     )
 
 
