@@ -6,7 +6,9 @@ import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import urllib3
 
@@ -19,6 +21,8 @@ from vertical_engines.client import VerticalClient, VerticalError
 from vertical_engines.contract.engine import KvLayout, short_key
 from vertical_engines.contract.serving import CANARY_NAME
 from vertical_engines.sdk import ErrorCode
+from vertical_engines.sdk.testing import FakeInferenceError, FakePbUtils
+from vertical_engines.sdk.testing.config import read_config
 from verticals.poi_matching.make_index import make_index
 from verticals.poi_matching.schemas import BlsRequest, BlsResponse
 from verticals.poi_matching.synthesis.places import listed_and_unlisted
@@ -142,3 +146,41 @@ def test_many_at_once_are_all_answered(client: Client) -> None:
     receipts = [BlsRequest(name=f"Crane {number}", address=[f"{number} Oak Street"]) for number in range(16)]
     with ThreadPoolExecutor(8) as pool:
         assert len(list(pool.map(client.infer, receipts))) == 16
+
+
+STRANGE: list[tuple[str, dict[str, Any]]] = [
+    ("encoder", {}),
+    ("generator", {}),
+    (ENTRY, {"other": np.array(["x"], object)}),
+    ("encoder", {"text": np.array(["x"], object), "more": np.array(["x"], object)}),
+    ("generator", {name: np.array(["x"], object) for name in ("prompt", "one", "two", "three")}),
+    (ENTRY, {"name": np.array([1.0])}),
+    ("generator", {"prompt": np.array(["x"], object), "max_tokens": np.array([1], np.int64)}),
+    (ENTRY, {"name": np.array(["x", "y"], object)}),
+    (ENTRY, {"name": np.array([["x"]], object)}),
+    ("encoder", {"text": np.array([["x"]], object)}),
+    ("nobody", {"name": np.array(["x"], object)}),
+]
+
+
+@pytest.mark.parametrize(("model", "inputs"), STRANGE)
+def test_the_fake_server_refuses_in_the_words_of_the_real_one(server: TritonServer, model: str, inputs: dict[str, Any]) -> None:
+    body = {"inputs": [_json_tensor(name, array) for name, array in inputs.items()]}
+    status, text = http_call(f"http://127.0.0.1:{server.http}/v2/models/{model}/infer", body=json.dumps(body).encode())
+    with FakePbUtils() as fake:
+        for name in (ENTRY, "encoder", MODEL):
+            fake.load(object(), read_config(server.repository / name / "config.pbtxt"))
+        with pytest.raises(FakeInferenceError) as caught:
+            fake.infer(model, inputs)
+    # The names that follow come in the order of a hash table.
+    told, faked = (
+        message.removeprefix("[request id: <id_unknown>] ").partition(" Got input(s) ")
+        for message in (json.loads(text)["error"], caught.value.message)
+    )
+    assert (status, told[:2]) == (404 if caught.value.code is ErrorCode.NOT_FOUND else 400, faked[:2])
+    assert sorted(told[2]) == sorted(faked[2])
+
+
+def _json_tensor(name: str, array: Any) -> dict[str, Any]:
+    kinds = {"O": "BYTES", "f": "FP64", "i": "INT64"}
+    return {"name": name, "datatype": kinds[array.dtype.kind], "shape": list(array.shape), "data": array.ravel().tolist()}

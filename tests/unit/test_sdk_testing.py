@@ -42,9 +42,9 @@ TEXT = np.array(["a"], object)
     [
         ({}, "expected number of inputs between 1 and 2 but got 0 inputs for model 'm'"),
         ({"other": TEXT}, "unexpected inference input 'other' for model 'm'"),
-        ({"text": np.array([1.0])}, "inference input 'text' data-type is 'FP64', model 'm' expects 'BYTES'"),
+        ({"text": np.array([1.0])}, "inference input 'text' data-type is 'FP64', but model 'm' expects 'BYTES'"),
         ({"text": np.array(["a", "b"], object)}, r"unexpected shape for input 'text' for model 'm'. Expected \[1\], got \[2\]"),
-        ({"text": TEXT, "pair": np.zeros((3, 3), np.float32)}, r"Expected \[-1, 2\], got \[3, 3\]"),
+        ({"text": TEXT, "pair": np.zeros((3, 3), np.float32)}, r"Expected \[-1,2\], got \[3,3\]"),
     ],
 )
 def test_the_core_refuses_a_request(triton: FakePbUtils, inputs: dict[str, Any], message: str) -> None:

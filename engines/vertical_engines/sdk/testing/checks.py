@@ -1,5 +1,6 @@
 """What Triton's core refuses before a model runs, in its own words."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,10 +13,9 @@ _WIRE_NAMES = {STRING: "BYTES"}
 def problem(request: FakeRequest, config: Mapping[str, Any]) -> str | None:
     """What the core refuses: numbers of inputs, unknown names, types and shapes. Which input is missing it does not look at."""
     configured = {tensor["name"]: tensor for tensor in config.get("input", [])}
-    least = sum(not tensor.get("optional", False) for tensor in configured.values())
-    count, name = len(request.inputs()), config["name"]
-    if not least <= count <= len(configured):
-        return f"expected number of inputs between {least} and {len(configured)} but got {count} inputs for model '{name}'"
+    name = config["name"]
+    if refusal := _count_problem(request, configured, name):
+        return refusal
     for tensor in request.inputs():
         wanted = configured.get(tensor.name())
         if wanted is None:
@@ -23,14 +23,32 @@ def problem(request: FakeRequest, config: Mapping[str, Any]) -> str | None:
         array, data_type = tensor.as_numpy(), wanted["data_type"]
         if array.dtype != NUMPY_DTYPES[data_type]:
             got = next((key for key, dtype in NUMPY_DTYPES.items() if dtype == array.dtype), str(array.dtype))
-            return f"inference input '{tensor.name()}' data-type is '{_wire(got)}', model '{name}' expects '{_wire(data_type)}'"
+            return f"inference input '{tensor.name()}' data-type is '{_wire(got)}', but model '{name}' expects '{_wire(data_type)}'"
         dims = [int(size) for size in wanted["dims"]]
         if array.ndim != len(dims) or any(size not in (-1, got) for size, got in zip(dims, array.shape, strict=True)):
-            return f"unexpected shape for input '{tensor.name()}' for model '{name}'. Expected {dims}, got {list(array.shape)}"
+            expected, got = (json.dumps(shape, separators=(",", ":")) for shape in (dims, list(array.shape)))
+            return f"unexpected shape for input '{tensor.name()}' for model '{name}'. Expected {expected}, got {got}. "
     for output in request.wanted(set()):
         if output not in {tensor["name"] for tensor in config.get("output", [])}:
             return f"unexpected inference output '{output}' for model '{name}'"
     return None
+
+
+def _count_problem(request: FakeRequest, configured: Mapping[str, Any], name: str) -> str | None:
+    required = sorted(key for key, tensor in configured.items() if not tensor.get("optional", False))
+    given = sorted(tensor.name() for tensor in request.inputs())
+    least, most, count = len(required), len(configured), len(given)
+    if least <= count <= most:
+        return None
+    expected = f"{most} inputs" if least == most else f"number of inputs between {least} and {most}"
+    # An empty list of missing inputs loses its first bracket in the real server.
+    missing = _listed([key for key in required if key not in given]).replace("[]", "]")
+    hint = f"Got input(s) {_listed(given)}, but missing required input(s) {missing}. Please provide all required input(s)."
+    return f"expected {expected} but got {count} inputs for model '{name}'. {hint}"
+
+
+def _listed(names: list[str]) -> str:
+    return "[" + ",".join(f"'{name}'" for name in names) + "]"
 
 
 def _wire(data_type: str) -> str:
