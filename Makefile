@@ -47,7 +47,7 @@ $(READY):
 	  done || true); \
 	if [ -z "$$python" ]; then echo "installing python3 and python3-venv by apt"; \
 	  $(APT) update && $(APT) install -y --no-install-recommends python3 python3-venv; python=python3; fi; \
-	/sbin/ldconfig -p | grep -q libpython3.11.so.1.0 || ! command -v apt-get >/dev/null || $(APT) install -y --no-install-recommends libpython3.11; \
+	[ -n "$$(/sbin/ldconfig -p | grep libpython3.11.so.1.0)" ] || ! command -v apt-get >/dev/null || $(APT) install -y --no-install-recommends libpython3.11; \
 	rm -f .venv/.ready-*; \
 	[ -x $(PYTHON) ] || "$$python" -m venv .venv; \
 	echo "installing the project into .venv (about a minute the first time)"; \

@@ -16,6 +16,7 @@ def bring_up(cluster: Cluster) -> None:
         node["metadata"]["name"] for node in cluster.objects("nodes") if "kwok.x-k8s.io/node" not in node["metadata"].get("annotations", {})
     ]
     cluster.kubectl("label", "--overwrite", "node", *nodes, REAL_NODE_LABEL)
+    cluster.await_account("default")
     classes = cluster.objects("storageclasses")
     if not any(each["metadata"].get("annotations", {}).get(_DEFAULT_CLASS) == "true" for each in classes):
         archives = [busybox_image(), provisioner_image()]

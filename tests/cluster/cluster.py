@@ -94,6 +94,15 @@ class Cluster:
 
         return eventually(f"{kind} {name}: {condition}={status}", probe, timeout=timeout)
 
+    def make_namespace(self, name: str, *, labels: Mapping[str, str] | None = None) -> None:
+        """Make a namespace, there already or not; returns when pods can be made in it."""
+        self.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": dict(labels or {})}})
+        self.await_account(name)
+
+    def await_account(self, namespace: str) -> None:
+        """Wait for the service account `default`: a controller makes it, and pods are refused before."""
+        eventually(f"service account of {namespace}", lambda: self.get("serviceaccount", "default", namespace=namespace), every=0.1)
+
     def logs(self, pod: str, *, container: str | None = None, namespace: str | None = None, previous: bool = False) -> str:
         return self.kubectl(
             "logs", pod, *(["-c", container] if container else []), *(["--previous"] if previous else []), namespace=namespace

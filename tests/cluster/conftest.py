@@ -73,8 +73,7 @@ def gpu_nodes(cluster: Cluster) -> Iterator[list[str]]:
 def namespace(cluster: Cluster) -> Iterator[str]:
     """A fresh namespace that enforces the Pod Security level `restricted`; its deletion is asked for afterwards, not waited for."""
     name = f"test-{secrets.token_hex(4)}"
-    labels = {"pod-security.kubernetes.io/enforce": "restricted"}
-    cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}})
+    cluster.make_namespace(name, labels={"pod-security.kubernetes.io/enforce": "restricted"})
     yield name
     cluster.delete("namespace", name, wait=False)
 
@@ -82,7 +81,8 @@ def namespace(cluster: Cluster) -> Iterator[str]:
 def _sweep() -> None:
     """Remove clusters of test runs that were killed."""
     for folder in cache_folder("state").glob("test-*"):
-        if start_time(int(folder.name.removeprefix("test-"))) is None:
+        owner = folder.name.removeprefix("test-")
+        if owner.isdigit() and start_time(int(owner)) is None:
             Cluster.named(folder.name).provider.down()
 
 

@@ -38,7 +38,8 @@ _LOCK = ["-o", "DPkg::Lock::Timeout=300"]
 
 def ensure_commands(commands: Iterable[str]) -> None:
     """Install the packages of the commands that are missing, and only those."""
-    missing = sorted({PACKAGE_OF[command] for command in commands if shutil.which(command) is None})
+    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+    missing = sorted({PACKAGE_OF[command] for command in commands if shutil.which(command, path=path) is None})
     if missing:
         install(missing)
 

@@ -15,7 +15,7 @@ from tests.cluster.errors import ClusterError
 from tests.cluster.fake_gpus import A100, FAKE, T4, gpu_node
 from tests.cluster.faults import _octets
 from tests.cluster.locations import state_folder
-from tests.cluster.native import configuration
+from tests.cluster.native import configuration, machine
 from tests.cluster.native.forwarder import serve
 from tests.cluster.provider import ProviderName, choose
 
@@ -160,3 +160,21 @@ def test_forwarding_resets_when_nobody_listens_behind_it() -> None:
 
     with pytest.raises(ConnectionResetError):
         asyncio.run(asyncio.wait_for(talk(), 20))
+
+
+def test_sysctls_go_back_when_the_last_cluster_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second cluster must not take the first one's settings for the machine's own."""
+    knob = tmp_path / "knob"
+    knob.write_text("machine")
+    monkeypatch.setenv("VERTICAL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(machine, "_SYSCTLS", (str(knob),))
+    for name in ("first", "second"):
+        machine.borrow_sysctls()
+        state_folder(name).mkdir()
+        knob.write_text(f"kubelet of {name}")
+    state_folder("first").rmdir()
+    machine.return_sysctls()
+    assert knob.read_text() == "kubelet of second"
+    state_folder("second").rmdir()
+    machine.return_sysctls()
+    assert knob.read_text() == "machine"

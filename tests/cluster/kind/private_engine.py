@@ -55,7 +55,7 @@ class PrivateEngine:
             self.state.mkdir(parents=True, exist_ok=True)
             if not _MODULES.exists():
                 (self.state / "made-modules-folder").touch()
-            machine.save_sysctls(self.state / "sysctls.json")
+            machine.borrow_sysctls()
             machine.make_cgroup(self._cgroup)
             argv = [sys.executable, "-m", "tests.cluster.kind.private_engine", str(self.state), self._cgroup]
             process = start_unshared(argv, log=self.state / "dockerd.log", path=self._path())
@@ -75,7 +75,6 @@ class PrivateEngine:
             return
         if process := Process.read(self.state / "dockerd.process"):
             process.end(at_once=True)
-        machine.restore_sysctls(self.state / "sysctls.json")
         machine.remove_cgroup(self._cgroup)
         if (self.state / "made-modules-folder").exists() and _MODULES.is_dir() and not any(_MODULES.iterdir()):
             _MODULES.rmdir()

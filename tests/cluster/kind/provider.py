@@ -17,6 +17,7 @@ from tests.cluster.kind.node_image import REFERENCE, node_image
 from tests.cluster.kind.private_engine import PrivateEngine
 from tests.cluster.locations import PROJECT, bin_folder, state_folder
 from tests.cluster.native.forwarder import free_port
+from tests.cluster.native.machine import return_sysctls
 from tests.cluster.packages import NODE_COMMANDS, ensure_commands
 from tests.cluster.processes import Process, start_detached
 from tests.cluster.progress import step
@@ -88,6 +89,7 @@ class KindProvider:
                 self._kind("delete", "cluster", "--name", self._kind_name, "--kubeconfig", str(self.kubeconfig))
             self._private.stop()
             shutil.rmtree(self.state)
+            return_sysctls()
 
     def load(self, archives: Sequence[Path]) -> None:
         for archive in archives:

@@ -5,20 +5,32 @@ import os
 import time
 from pathlib import Path
 
+from tests.cluster.locations import cache_folder
+
 CGROUPS = Path("/sys/fs/cgroup")
 _SYSCTLS = ("vm/overcommit_memory", "kernel/panic", "kernel/panic_on_oops")
 _PATIENCE = 10.0
 """Seconds that killed processes may take to leave their cgroups."""
 
 
-def save_sysctls(path: Path) -> None:
-    path.write_text(json.dumps({name: Path("/proc/sys", name).read_text().strip() for name in _SYSCTLS}))
+def borrow_sysctls() -> None:
+    """Remember them, unless a cluster that runs already did: then they are not the machine's own any more."""
+    record = _record()
+    if not record.exists():
+        record.write_text(json.dumps({name: Path("/proc/sys", name).read_text().strip() for name in _SYSCTLS}))
 
 
-def restore_sysctls(path: Path) -> None:
-    if path.exists():
-        for name, value in json.loads(path.read_text()).items():
+def return_sysctls() -> None:
+    """Put them back. To be called when the state of a cluster is gone; nothing happens while another one is there."""
+    record = _record()
+    if record.exists() and not any(path.is_dir() for path in record.parent.iterdir()):
+        for name, value in json.loads(record.read_text()).items():
             Path("/proc/sys", name).write_text(value)
+        record.unlink()
+
+
+def _record() -> Path:
+    return cache_folder("state") / "sysctls.json"
 
 
 def hierarchies() -> list[Path]:

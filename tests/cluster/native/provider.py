@@ -70,7 +70,7 @@ class NativeProvider:
         for name, text in configuration.files(self.state, cni=cni, cgroup=f"/{self._cgroup}").items():
             (self.state / "etc" / name).write_text(text)
         (self.state / "daemons.json").write_text(json.dumps(configuration.daemons(port=port)))
-        machine.save_sysctls(self.state / "sysctls.json")
+        machine.borrow_sysctls()
         machine.make_cgroup(self._cgroup)
         node = self._unshare()
         forwarder = [sys.executable, "-m", "tests.cluster.native.forwarder", str(node.pid), str(port)]
@@ -104,9 +104,9 @@ class NativeProvider:
             for record in sorted(self.state.glob("*.process")):
                 if process := Process.read(record):
                     process.end(at_once=record.name == "node.process")  # as pid 1 it does not hear SIGTERM
-            machine.restore_sysctls(self.state / "sysctls.json")
             machine.remove_cgroup(self._cgroup)
             shutil.rmtree(self.state)
+            machine.return_sysctls()
 
     def load(self, archives: Sequence[Path]) -> None:
         for archive in archives:
