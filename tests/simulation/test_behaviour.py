@@ -175,3 +175,15 @@ async def test_only_what_is_worth_it_becomes_an_event() -> None:
     assert ("Ready", "True") in about_service
     assert about_service.count(("Ready", "True")) == 1
     assert about_service.count(("Stalled", "True")) == 0
+
+
+async def test_an_engine_that_can_not_be_read_can_still_be_deleted() -> None:
+    """As after a change of the schema: a finalizer that nobody takes off would hold the namespace for ever."""
+    world = World()
+    world.apply(service())
+    await world.settle()
+    name = world.cluster.all("Engine")[0]["metadata"]["name"]
+    world.cluster.remove("VerticalService", NAMESPACE, NAME)
+    world.cluster.update("Engine", NAMESPACE, name, change=lambda body: body["spec"].update(identity={"made": "by another release"}))
+    await world.settle()
+    assert world.cluster.all("Engine") == []

@@ -34,7 +34,8 @@ OWNER = {"apiVersion": API_VERSION, "kind": "VerticalService", "name": "poi", "u
         ),
         ("Deployment", "apps/v1", {"name": "x", "labels": {SERVICE_LABEL: "poi"}}, {SERVICE}),
         ("Deployment", "apps/v1", {"name": "x", "labels": None, "ownerReferences": [OWNER]}, {SERVICE}),
-        ("Pod", "v1", {"name": "x", "labels": {SERVICE_LABEL: "poi", ENGINE_LABEL: "engine-1"}}, {SERVICE, ENGINE}),
+        ("Pod", "v1", {"name": "x", "labels": {SERVICE_LABEL: "poi", ENGINE_LABEL: "engine-1"}}, {SERVICE}),
+        ("Pod", "v1", {"name": "x", "labels": {ENGINE_LABEL: "engine-1"}}, {ENGINE}),
         ("Pod", "v1", {"name": "x", "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u"}]}, set()),
         ("Engine", "other.example.com/v1", {"name": "engine-1"}, set()),
         ("ConfigMap", "v1", {"name": "x", "ownerReferences": [OWNER | {"apiVersion": "other.example.com/v1"}]}, set()),
@@ -184,3 +185,21 @@ async def test_the_http_server_answers_the_kubelet_and_prometheus() -> None:
         status, text = await get("/metrics")
         assert status == 200
         assert 'vertical_operator_api_requests_total{code="200",kind="Deployment",verb="apply"} 1.0' in text
+
+
+def conditions_of(metrics: Metrics) -> dict[tuple[str, str], float]:
+    return {(s.labels["type"], s.labels["status"]): s.value for m in metrics.conditions.collect() for s in m.samples if s.value}
+
+
+def test_objects_are_counted_by_the_conditions_that_they_have_now() -> None:
+    metrics = Metrics()
+    other = Key("VerticalService", "n", "other")
+    metrics.observe_conditions(SERVICE, {"conditions": [condition("Ready", "False"), condition("Stalled", "True")]})
+    metrics.observe_conditions(other, {"conditions": [condition("Ready", "True")]})
+    assert conditions_of(metrics) == {("Ready", "False"): 1, ("Stalled", "True"): 1, ("Ready", "True"): 1}
+    metrics.observe_conditions(SERVICE, {"conditions": [condition("Ready", "True"), condition("Stalled", "False")]})
+    metrics.observe_conditions(SERVICE, {"conditions": [condition("Ready", "True"), condition("Stalled", "False")]})
+    assert conditions_of(metrics) == {("Ready", "True"): 2, ("Stalled", "False"): 1}
+    metrics.observe_conditions(SERVICE, None)
+    metrics.observe_conditions(Key("Engine", "n", "never-seen"), None)
+    assert conditions_of(metrics) == {("Ready", "True"): 1}

@@ -7,12 +7,14 @@ from datetime import datetime
 from typing import Any
 
 from vertical_operator.api.v1alpha1 import Engine, InvalidObject, VerticalService, parse
+from vertical_operator.api.v1alpha1.group import FIELD_MANAGER
 from vertical_operator.core import status as wording
 from vertical_operator.core.intents import Lookups, Plan
 from vertical_operator.core.lookups import engine_lookups, service_lookups
 from vertical_operator.core.observed import ObservedEngine, ObservedService
 from vertical_operator.core.plan import plan, plan_engine
 from vertical_operator.core.settings import OperatorSettings
+from vertical_operator.kube.drift import needs_apply
 from vertical_operator.kube.failures import Conflict, Gone, Terminal
 from vertical_operator.kube.merge_patch import merge_patch
 from vertical_operator.kube.port import Cluster, Manifest
@@ -27,14 +29,25 @@ LASTING_FAILURES = 5
 Report = Callable[[Manifest, Transition], None]
 """Told about each transition of an object, after it was written."""
 
+Observe = Callable[[Key, Manifest | None], None]
+"""Told the status of an object after each look at it; None: it is gone."""
+
 logger = logging.getLogger(__name__)
 
 
 class Controller:
     """Reconciles both kinds. Of its memory between reconciles, a counter and the echoes of its own status writes, nothing matters."""
 
-    def __init__(self, cluster: Cluster, *, settings: OperatorSettings, clock: Callable[[], datetime], report: Report) -> None:
-        self._cluster, self._settings, self._clock, self._report = cluster, settings, clock, report
+    def __init__(
+        self,
+        cluster: Cluster,
+        *,
+        settings: OperatorSettings,
+        clock: Callable[[], datetime],
+        report: Report,
+        observed: Observe = lambda _key, _status: None,
+    ) -> None:
+        self._cluster, self._settings, self._clock, self._report, self._observed = cluster, settings, clock, report, observed
         self._ids = itertools.count(1)
         self._echoes: dict[Key, str] = {}
 
@@ -47,6 +60,7 @@ class Controller:
         raw = await self._cluster.get(key.kind, namespace=key.namespace, name=key.name)
         if raw is None:
             self._echoes.pop(key, None)
+            self._observed(key, None)
             return None
         reconcile_id = next(self._ids)
         if key.kind == "VerticalService" and "deletionTimestamp" in raw["metadata"]:
@@ -54,6 +68,9 @@ class Controller:
         try:
             planned, live = await (self._plan_service(raw) if key.kind == "VerticalService" else self._plan_engine(raw))
         except InvalidObject as error:
+            if "deletionTimestamp" in raw["metadata"]:
+                await self._let_go(raw)
+                return None
             await self._write_status(raw, wording.invalid(raw, text=str(error), now=self._clock()), reconcile_id=reconcile_id)
             return None
         writes = 0
@@ -87,20 +104,30 @@ class Controller:
     async def _observe(self, lookups: Lookups) -> list[Manifest]:
         return await observe(lookups, cluster=self._cluster)
 
+    async def _let_go(self, raw: Manifest) -> None:
+        """Take our finalizer off an object that is being deleted and can't be read: nobody could say what else to remove."""
+        metadata = {name: raw["metadata"][name] for name in ("name", "namespace", "uid")}
+        empty = {"apiVersion": raw["apiVersion"], "kind": raw["kind"], "metadata": metadata}
+        if needs_apply(empty, raw, field_manager=FIELD_MANAGER):
+            await self._cluster.apply(empty, field_manager=FIELD_MANAGER)
+
     def _refused(self, raw: Manifest, status: Manifest, error: ChildFailure) -> Manifest:
         words, generation = error.failure.message, raw["metadata"]["generation"]
         return wording.refused(status, what=error.what, text=words, generation=generation, now=self._clock(), live=raw.get("status"))
 
     async def _write_status(self, raw: Manifest, wanted: dict[str, Any], *, reconcile_id: int) -> None:
         before, metadata = raw.get("status") or {}, raw["metadata"]
+        key = Key(raw["kind"], metadata["namespace"], metadata["name"])
         patch = merge_patch(before, wanted)
         if not patch:
+            self._observed(key, before)
             return
         written = await self._cluster.patch_status(raw["kind"], namespace=metadata["namespace"], name=metadata["name"], status=patch)
-        self._echoes[Key(raw["kind"], metadata["namespace"], metadata["name"])] = written["metadata"]["resourceVersion"]
+        self._echoes[key] = written["metadata"]["resourceVersion"]
+        self._observed(key, wanted)
         for transition in transitions(before, wanted):
             fields = {
-                "key": f"{raw['kind']}/{metadata['namespace']}/{metadata['name']}",
+                "key": str(key),
                 "generation": metadata.get("generation"),
                 "reconcile": reconcile_id,
                 "condition": transition.type,

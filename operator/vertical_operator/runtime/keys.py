@@ -27,11 +27,12 @@ def keys_of(body: Mapping[str, Any]) -> set[Key]:
     metadata = body.get("metadata", {})
     namespace = metadata.get("namespace", "")
     labels = metadata.get("labels") or {}
-    keys = {
-        Key(kind, namespace, labels[label])
-        for kind, label in (("VerticalService", SERVICE_LABEL), ("Engine", ENGINE_LABEL))
-        if labels.get(label)
-    }
+    keys = set()
+    if labels.get(SERVICE_LABEL):
+        keys.add(Key(VERTICAL_SERVICE.name, namespace, labels[SERVICE_LABEL]))
+    elif labels.get(ENGINE_LABEL):
+        # Pods that serve an engine name it too, but only those that build or remove it say anything about it.
+        keys.add(Key(ENGINE.name, namespace, labels[ENGINE_LABEL]))
     for owner in metadata.get("ownerReferences") or []:
         if owner.get("kind") in OWN_KINDS and str(owner.get("apiVersion", "")).startswith(f"{GROUP}/"):
             keys.add(Key(owner["kind"], namespace, owner["name"]))

@@ -68,7 +68,9 @@ class Operator:
         self.vitals = Vitals(clock=clock, waiting=lambda: self._queue.depth, progressed_at=clock())
         self._recorder = EventRecorder(self._send_event, instance=settings.pod, clock=clock)
         core = OperatorSettings(registry=settings.image_registry, toolchain_images=settings.toolchain_images)
-        self._controller = Controller(server, settings=core, clock=lambda: datetime.now(UTC), report=self._report)
+        self._controller = Controller(
+            server, settings=core, clock=lambda: datetime.now(UTC), report=self._report, observed=metrics.observe_conditions
+        )
         self._resync = Resync(server, self._queue, namespaces=settings.watch_namespaces, interval=settings.resync_seconds)
 
     async def run(self) -> None:
