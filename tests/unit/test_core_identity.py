@@ -103,7 +103,7 @@ POLICY_ROWS: list[tuple[str, list[tuple[str, Any]], Reason | None, str]] = [
         "T4 too new a release",
         [*ON_T4, ("spec.toolchain.release", "25.06")],
         Reason.GPU_ARCH_UNSUPPORTED,
-        "does not run on Tesla-T4; releases that do: 24.04",
+        "does not run on Tesla-T4 (SM75); releases that do: 24.04",
     ),
     ("contiguous on a late release", ON_A100, Reason.KV_CACHE_BATCHING_CONFLICT, "set buildConfig.plugin_config.paged_kv_cache to true"),
     (

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from vertical_engines.contract.reasons import Reason
-from vertical_engines.contract.toolchains import releases
+from vertical_engines.contract.toolchains import gpu, releases
 from vertical_operator.core.identity import Refusal, Target
 from vertical_operator.core.names import listed
 
@@ -26,7 +26,7 @@ def source_cannot_be_fetched(target: Target, products: GpuProducts) -> Refusal |
 
 
 def backend_needs_gpu(target: Target, products: GpuProducts) -> Refusal | None:
-    if target.identity.accelerator or target.release.gpu_products == []:
+    if target.identity.accelerator or target.release.cpu_only:
         return None
     return Refusal(
         Reason.INVALID_SPEC,
@@ -35,18 +35,22 @@ def backend_needs_gpu(target: Target, products: GpuProducts) -> Refusal | None:
 
 
 def release_lacks_gpu(target: Target, products: GpuProducts) -> Refusal | None:
-    accelerator, known = target.identity.accelerator, target.release.gpu_products
-    if accelerator is None or known is None or accelerator.product in known:
+    """A product that the matrix does not know is let through: what it can do is not known either."""
+    accelerator = target.identity.accelerator
+    if accelerator is None:
         return None
     row = f"{target.release.backend} {target.release.release}"
-    if not known:
+    if target.release.cpu_only:
         return Refusal(
             Reason.GPU_ARCH_UNSUPPORTED, f"{target.where}: {row} runs on CPUs only: remove accelerator, or choose another backend"
         )
-    fitting = [r.release for r in releases() if r.backend == target.release.backend and accelerator.product in (r.gpu_products or ())]
+    known = gpu(accelerator.product)
+    if known is None or target.release.runs_on(known.sm):
+        return None
+    fitting = [r.release for r in releases() if r.backend == target.release.backend and r.runs_on(known.sm)]
     return Refusal(
         Reason.GPU_ARCH_UNSUPPORTED,
-        f"{target.where}: {row} does not run on {accelerator.product}; releases that do: {listed(fitting)}",
+        f"{target.where}: {row} does not run on {accelerator.product} (SM{known.sm}); releases that do: {listed(fitting)}",
     )
 
 
@@ -63,7 +67,7 @@ def no_node_has_gpu(target: Target, products: GpuProducts) -> Refusal | None:
 
 def release_cannot_serve_layout(target: Target, products: GpuProducts) -> Refusal | None:
     layout = target.identity.build.kv_layout
-    if target.variant.effective_batching == "InFlight" or layout in target.release.static_kv_layouts:
+    if target.variant.effective_batching == "InFlight" or target.release.serves("Static", layout):
         return None
     return Refusal(
         Reason.KV_CACHE_BATCHING_CONFLICT,
