@@ -108,11 +108,6 @@ def _building(world: World) -> None:
     world.apply(service())
 
 
-def _delete_while_building(world: World) -> None:
-    world.controllers.builds_end = True
-    _delete(world)
-
-
 @dataclass(frozen=True)
 class Scenario:
     """`start` is settled without faults; `act` is what happens while the fault is due."""
@@ -137,5 +132,5 @@ SCENARIOS = (
     Scenario("engine-deleted", _one, _delete_engine),
     Scenario("drift", _one, _drift),
     Scenario("broken-model-corrected", _broken, _correct),
-    Scenario("delete-while-building", _building, _delete_while_building),
+    Scenario("delete-while-building", _building, _delete),
 )

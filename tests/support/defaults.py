@@ -48,6 +48,8 @@ def _pod_defaults(template: Manifest, *, restart: str) -> None:
         container.setdefault("terminationMessagePath", "/dev/termination-log")
         container.setdefault("terminationMessagePolicy", "File")
         container.setdefault("resources", {})
+        for name in [name for name in ("command", "args") if container.get(name) == []]:
+            del container[name]
         for port in container.get("ports") or []:
             port.setdefault("protocol", "TCP")
         for variable in container.get("env") or []:

@@ -56,12 +56,20 @@ def _is_current(wanted: Any, live: Any, owned: Mapping[str, Any], *, quantity: b
 
 
 def _is_mapping_current(wanted: Mapping[str, Any], live: Any, owned: Mapping[str, Any], *, quantity: bool) -> bool:
-    if not isinstance(live, Mapping) or {f"f:{name}" for name in wanted} != set(owned):
+    if not isinstance(live, Mapping) or set(owned) - {f"f:{name}" for name in wanted}:
         return False
     return all(
-        name in live and _is_current(value, live[name], owned[f"f:{name}"], quantity=quantity or name in QUANTITY_PARENTS | QUANTITIES)
+        _is_left_out(value)
+        if name not in live
+        else f"f:{name}" in owned
+        and _is_current(value, live[name], owned[f"f:{name}"], quantity=quantity or name in QUANTITY_PARENTS | QUANTITIES)
         for name, value in wanted.items()
     )
+
+
+def _is_left_out(value: Any) -> bool:
+    """Zero values are what most built-in kinds do not store at all. An empty object is stored, and means something (`emptyDir: {}`)."""
+    return value in (0, "", [])
 
 
 def _is_list_current(wanted: Sequence[Any], live: Any, owned: Mapping[str, Any]) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from vertical_operator.api.v1alpha1.group import FIELD_MANAGER, GROUP
-from vertical_operator.kube.failures import ClusterFailure
+from vertical_operator.kube.failures import ClusterFailure, Gone
 from vertical_operator.kube.kinds import EVENT
 from vertical_operator.kube.port import Manifest
 from vertical_operator.runtime.transitions import Transition
@@ -51,6 +51,9 @@ class EventRecorder:
             event = await self._waiting.get()
             try:
                 await self._send(event)
+            except Gone:
+                # The namespace is on its way out, and its Events with it.
+                continue
             except ClusterFailure as failure:
                 logger.warning("an Event was not written", extra={"fields": {"event": event["metadata"]["name"], "error": failure.message}})
             finally:
