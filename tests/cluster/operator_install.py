@@ -4,6 +4,8 @@ import json
 from typing import Any
 
 from tests.cluster.cluster import Cluster
+from tests.cluster.image_build import build
+from tests.cluster.image_table import image
 from tests.cluster.images import ensure_images
 from tests.cluster.locations import PROJECT
 from tests.cluster.progress import step
@@ -17,15 +19,16 @@ ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{RELEASE}"
 
 
 def install_operator(cluster: Cluster, *, values: dict[str, Any] | None = None) -> None:
-    """Build and load its image, install or upgrade the chart, wait until it is available. May be repeated."""
-    renewed = IMAGE in ensure_images(cluster, [IMAGE])
-    installed = cluster.get("deployment", RELEASE, namespace=NAMESPACE) is not None
+    """Build and load its image, install or upgrade the chart, wait until it is available. May be repeated.
+
+    The tag is always the same, so the image's content stands in an annotation of the pod: other content, another pod.
+    """
+    ensure_images(cluster, [IMAGE])
+    content = build(image(IMAGE)).stem
+    given = {"podAnnotations": {"vertical-operator.test/image": content}, **(values or {})}
     with step("Install the operator with helm", usual=10):
         words = ["upgrade", "--install", RELEASE, str(CHART), "--namespace", NAMESPACE, "--create-namespace", "--values", "-"]
-        cluster.helm(*words, "--wait", "--timeout", "180s", stdin=json.dumps(values or {}))
-        if renewed and installed:  # the same tag, other content
-            cluster.kubectl("rollout", "restart", f"deployment/{RELEASE}", namespace=NAMESPACE)
-            cluster.kubectl("rollout", "status", f"deployment/{RELEASE}", "--timeout=120s", namespace=NAMESPACE)
+        cluster.helm(*words, "--wait", "--timeout", "180s", stdin=json.dumps(given))
 
 
 def remove_operator(cluster: Cluster) -> None:

@@ -9,7 +9,7 @@ import yaml
 from tests.cluster.cluster import Cluster, Object
 from tests.cluster.locations import PROJECT
 from tests.cluster.waiting import eventually
-from vertical_engines.client import VerticalClient
+from vertical_engines.client import ServerUnreachable, VerticalClient
 from vertical_engines.contract.serving import HTTP_PORT
 from verticals.poi_matching.schemas import BlsRequest, BlsResponse
 
@@ -89,7 +89,7 @@ def ask(cluster: Cluster, service: str, variant: str, *, namespace: str, receipt
         ):
             try:
                 return client.infer(receipt)
-            except ConnectionError as refused:
+            except ServerUnreachable as refused:
                 raise AssertionError(str(refused)) from refused
 
     return eventually(f"{service}-{variant} answers", probe, timeout=30)

@@ -18,7 +18,7 @@ WIDTH = 118
 RECEIPTS = (
     ("a name with typos and a phone", BlsRequest(name="COPPR CRANE GRIL", tel=["555 984 0001"])),
     ("a cut-off name, part of the address", BlsRequest(name="okoros caf", address=["46 mill st", "port maren"])),
-    ("a business number and no name", BlsRequest(biznum="7303390000 2".replace(" ", ""), address=["chapel ln 148"])),
+    ("a business number and no name", BlsRequest(biznum="7307300002", address=["chapel ln 148"])),
     ("a shop of another city", BlsRequest(name="Zanzibar Tile Outlet", address=["1 Harbour Way, Elsewhere"])),
     ("the first one again", BlsRequest(name="COPPR CRANE GRIL", tel=["555 984 0001"])),
 )

@@ -35,6 +35,7 @@ def arguments(target: Target) -> list[str]:
         "--http-address=127.0.0.1",
         f"--http-port={TRITON_HTTP_PORT}",
         f"--grpc-port={GRPC_PORT}",
+        "--metrics-address=0.0.0.0",  # left out, it is the HTTP address: loopback
         f"--metrics-port={METRICS_PORT}",
         # Milliseconds: gRPC callers are told to reconnect, so that they leave a draining pod and find new replicas.
         "--grpc-max-connection-age=10000",
