@@ -196,3 +196,10 @@ def test_the_pytorch_flow_goes_beyond_the_last_release_with_engines() -> None:
 def test_a_history_that_makes_no_sense_is_refused(broken: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         FlagHistory.model_validate(broken)
+
+
+def test_options_of_the_build_are_told_from_those_of_the_conversion() -> None:
+    steps = {name: flag.step for name, flag in row("24.09").flags.items()}
+    assert steps["max_batch_size"] == steps["gemm_plugin"] == "build"
+    assert steps["int8_kv_cache"] == "conversion"
+    assert steps["smooth_quant_gemm_plugin"] == "automatic", "a plugin_config copied from an engine holds it"

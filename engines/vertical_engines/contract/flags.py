@@ -21,6 +21,9 @@ class FlagSpec(Frozen):
     `choices` is empty when anything of the kind goes. `minimum` and `maximum` are inclusive.
     `deprecated` says what to use instead; the flag still works. `explicit`: the default changed in a version that is not known
     for sure, so that a command line has to give it. `plugin`: a key of plugin_config; the option has the same name.
+    `step`: `build` is an option of `trtllm-build`; `conversion` one of the script that makes the checkpoint; `automatic` is no option
+    at all: the build sets it from the checkpoint, but a plugin_config that was copied from an engine holds it, so it is let through
+    and not passed on.
     """
 
     name: str
@@ -35,6 +38,7 @@ class FlagSpec(Frozen):
     explicit: bool = False
     mandatory: bool = False
     plugin: bool = False
+    step: Literal["build", "conversion", "automatic"] = "build"
 
     @property
     def option(self) -> str:
@@ -71,6 +75,8 @@ class FlagHistory(Frozen):
     """First version that has it."""
     until: str | None = None
     """First version that has it no more."""
+    assumed: bool = False
+    """`since` is not known for sure; it is taken early, so that nothing is refused that may work."""
     spec: FlagSpec
     changes: dict[str, dict[str, Any]] = Field(default_factory=dict)
 
@@ -80,7 +86,7 @@ class FlagHistory(Frozen):
         """In the file the fields of the first spec stand beside `since`."""
         if not isinstance(data, Mapping) or "spec" in data:
             return data
-        own = {key: data[key] for key in ("since", "until", "changes") if key in data}
+        own = {key: data[key] for key in ("since", "until", "assumed", "changes") if key in data}
         return {**own, "spec": {key: value for key, value in data.items() if key not in own}}
 
     @model_validator(mode="after")

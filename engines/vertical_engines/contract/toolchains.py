@@ -2,7 +2,8 @@
 
     row = release(backend="TensorRTLLM", name="24.09")      # Release | None
     row.tensorrt_llm                                        # Version(0, 13, 0): compare with Version.of("0.12")
-    row.flags                                               # name -> FlagSpec: what `trtllm-build` of this release knows
+    row.flags                                               # name -> FlagSpec: what this release knows, by name
+    {n for n, flag in row.flags.items() if flag.step == "build"}    # options of its `trtllm-build`
     row.flags["max_batch_size"].default                     # 256
     row.knows("max_output_len")                             # False: gone since 0.12
     row.flags["kv_cache_type"].choices                      # ("continuous", "paged", "disabled")
