@@ -112,6 +112,12 @@ async def used_rights() -> set[Right]:
     gpu.cluster.create(claim())
     gpu.apply(on_gpu())
     await gpu.settle()
+    worlds.append(rescheduled := World())
+    rescheduled.controllers.builds_end = False
+    rescheduled.apply(service())
+    await rescheduled.settle()
+    rescheduled.change("VerticalService", NAMESPACE, "poi-matching", change=place_elsewhere)
+    await rescheduled.settle()
     used = {right(kind, verb) for kind in (*PARENTS, *CHILDREN) for verb in ("list", "watch")}
     used |= {right("Event", verb) for verb in ("create", "patch")}
     for request in (request for world in worlds for request in world.cluster.requests):
@@ -120,6 +126,12 @@ async def used_rights() -> set[Right]:
         else:
             used |= {right(request.kind, verb) for verb in VERBS[request.verb]}
     return used
+
+
+def place_elsewhere(body: dict[str, Any]) -> None:
+    """Jobs can't be changed: a build that runs with other scheduling is deleted and made anew."""
+    for variant in body["spec"]["variants"]:
+        variant["placements"][0]["nodeSelector"] = {"pool": "large"}
 
 
 def on_gpu() -> dict[str, Any]:

@@ -65,6 +65,16 @@ def _second_service(world: World) -> None:
     world.apply(service("second", store=SHARED_STORE))
 
 
+def _both_change(world: World) -> None:
+    for name in ("first", "second"):
+        world.change("VerticalService", NAMESPACE, name, change=lambda body: body["spec"]["model"].update(revision="2"))
+
+
+def _delete_both(world: World) -> None:
+    for name in ("first", "second"):
+        world.cluster.remove("VerticalService", NAMESPACE, name)
+
+
 def _delete_children(world: World) -> None:
     for kind in ("Deployment", "Service", "ConfigMap"):
         for body in world.cluster.all(kind):
@@ -128,6 +138,8 @@ SCENARIOS = (
     Scenario("recreate", _one, _recreate),
     Scenario("second-service", _shared, _second_service),
     Scenario("delete-one-of-two", _two, _delete_one_of_two),
+    Scenario("both-let-go-at-once", _two, _both_change),
+    Scenario("delete-both", _two, _delete_both),
     Scenario("children-deleted", _one, _delete_children),
     Scenario("engine-deleted", _one, _delete_engine),
     Scenario("drift", _one, _drift),

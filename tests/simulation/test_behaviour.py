@@ -187,3 +187,20 @@ async def test_an_engine_that_can_not_be_read_can_still_be_deleted() -> None:
     world.cluster.update("Engine", NAMESPACE, name, change=lambda body: body["spec"].update(identity={"made": "by another release"}))
     await world.settle()
     assert world.cluster.all("Engine") == []
+
+
+async def test_an_engine_that_two_services_let_go_of_at_once_goes() -> None:
+    """Each sees the other as an owner: were both to take their reference off, nobody would be left to delete it."""
+    world = World()
+    world.cluster.create(claim())
+    for name in ("first", "second"):
+        world.apply(service(name, store=SHARED_STORE))
+    await world.settle()
+    before = {engine["metadata"]["name"] for engine in world.cluster.all("Engine")}
+    for name in ("first", "second"):
+        world.change("VerticalService", NAMESPACE, name, change=lambda body: body["spec"]["model"].update(revision="2"))
+    await world.settle()
+    after = {engine["metadata"]["name"] for engine in world.cluster.all("Engine")}
+    assert len(before) == len(after) == 2
+    assert before & after == set()
+    assert world.failures, "they never met: the test proves nothing"

@@ -13,6 +13,7 @@ from tests.simulation.scenarios import SCENARIOS, Scenario
 from tests.simulation.world import Crash, World
 from tests.support.memory_cluster import Request
 from vertical_operator.kube.failures import Conflict, Gone, Terminal, Transient
+from vertical_operator.runtime.execute import ChildFailure
 
 STARTS: dict[str, World] = {}
 BY_NAME = {scenario.name: scenario for scenario in SCENARIOS}
@@ -34,7 +35,8 @@ async def reference(scenario: Scenario) -> tuple[dict[Any, Any], int, int]:
     world = await started(scenario)
     scenario.act(world)
     await world.settle()
-    assert world.failures == []
+    # Two services may meet at an engine that both let go of; nothing else goes wrong by itself.
+    assert all(isinstance(error, ChildFailure) and isinstance(error.failure, Conflict) for error in world.failures)
     writes, requests = len(world.cluster.writes()), len(world.cluster.requests)
     assert await world.writes_of_a_full_pass() == []
     return world.picture(), writes, requests

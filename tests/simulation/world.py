@@ -1,5 +1,6 @@
 """A whole cluster in memory with the operator's own reconcile in it, driven by watch events, timers and nothing else."""
 
+import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,6 +12,7 @@ from vertical_operator.kube.failures import ClusterFailure
 from vertical_operator.kube.port import Manifest
 from vertical_operator.runtime.controller import Controller
 from vertical_operator.runtime.execute import ChildFailure
+from vertical_operator.runtime.fanout import Fanout
 from vertical_operator.runtime.keys import OWN_KINDS, Key, keys_of
 
 ROUND = timedelta(seconds=5)
@@ -38,7 +40,8 @@ class World:
         self.transitions: list[tuple[str, str, str]] = []
         self._pending: dict[Key, int] = {}
         self._wakes: dict[Key, datetime] = {}
-        self.cluster.listeners.append(lambda _event, body: self._add(*keys_of(body)))
+        self._fanout = Fanout()
+        self.cluster.listeners.append(lambda event, body: self._add(*self._fanout.keys(event, body)))
         self._start_process()
 
     def copy(self) -> "World":
@@ -55,7 +58,7 @@ class World:
 
     def change(self, kind: str, namespace: str, name: str, *, change: Callable[[Manifest], object]) -> None:
         """As a user's edit."""
-        self.cluster.update(kind, namespace, name, change=lambda body: change(body) and None)
+        self.cluster.update(kind, namespace, name, change=change)
 
     async def settle(self) -> None:
         """Let everything run until nothing has moved for some rounds; fails when that takes too long."""
@@ -104,26 +107,37 @@ class World:
         return self.cluster.version != version or len(self.cluster.writes()) != writes or bool(self._pending)
 
     async def _work(self) -> None:
-        """Every key that waits now, each once; what they bring up waits for the next round when it is the same key again."""
-        for key in list(self._pending):
-            failures = self._pending.pop(key, 0)
-            self._wakes.pop(key, None)
-            try:
-                wake = await self.controller.reconcile(key, failures=failures)
-            except (ClusterFailure, ChildFailure) as error:
-                self.failures.append(error)
-                self._pending[key] = failures + 1
-            except Crash:
-                self.crashes += 1
-                self._start_process()
-                return
-            else:
-                if wake is not None:
-                    self._wakes[key] = self.now + timedelta(seconds=wake)
+        """Every key that waits now, each once and all side by side, as several workers do it. A crash ends them all."""
+        tasks = [asyncio.create_task(self._reconcile(key)) for key in list(self._pending)]
+        if not tasks:
+            return
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        for task in tasks:
+            task.cancel()
+        ends = await asyncio.gather(*tasks, return_exceptions=True)
+        if any(isinstance(end, Crash) for end in ends):
+            self.crashes += 1
+            self._start_process()
+        for end in ends:
+            if isinstance(end, Exception):
+                raise end
+
+    async def _reconcile(self, key: Key) -> None:
+        failures = self._pending.pop(key)
+        self._wakes.pop(key, None)
+        try:
+            wake = await self.controller.reconcile(key, failures=failures)
+        except (ClusterFailure, ChildFailure) as error:
+            self.failures.append(error)
+            self._pending[key] = failures + 1
+        else:
+            if wake is not None:
+                self._wakes[key] = self.now + timedelta(seconds=wake)
 
     def _start_process(self) -> None:
         self._pending.clear()
         self._wakes.clear()
+        self._fanout = Fanout()
         self.controller = Controller(self.cluster, settings=self.settings, clock=lambda: self.now, report=self._report)
         self._add_everything()
 

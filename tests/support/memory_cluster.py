@@ -4,15 +4,18 @@ It knows server-side apply with owners of fields, generation, resourceVersion, u
 owner garbage collection, label selectors and a log of every request; it tells listeners about each change, as a watch would.
 """
 
+import asyncio
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from tests.support.defaults import set_defaults
 from tests.support.fields import Path, fields_of, merged, tree_of, value_at, without
 from vertical_operator.kube.failures import Conflict, Gone
 from vertical_operator.kube.port import Manifest
+
+Json = TypeVar("Json")
 
 Identity = tuple[str, str, str]
 """Kind, namespace (empty for cluster-scoped objects), name."""
@@ -57,13 +60,13 @@ class MemoryCluster:
     # The port.
 
     async def get(self, kind: str, *, namespace: str | None, name: str) -> Manifest | None:
-        with_request = self._begin("get", kind, name)
+        with_request = await self._begin("get", kind, name)
         stored = self._objects.get((kind, namespace or "", name))
         self.after(with_request)
         return self._shown(stored) if stored else None
 
     async def list_owned(self, kind: str, *, namespace: str | None, selector: str) -> list[Manifest]:
-        request = self._begin("list", kind, "")
+        request = await self._begin("list", kind, "")
         found = [
             self._shown(stored)
             for (of_kind, of_namespace, _), stored in sorted(self._objects.items())
@@ -74,13 +77,13 @@ class MemoryCluster:
 
     async def apply(self, manifest: Manifest, *, field_manager: str, force: bool = True) -> Manifest:
         metadata = manifest["metadata"]
-        request = self._begin("apply", manifest["kind"], metadata["name"])
+        request = await self._begin("apply", manifest["kind"], metadata["name"])
         result = self._apply(copied(manifest), manager=field_manager, force=force)
         self.after(request)
         return result
 
     async def delete(self, kind: str, *, namespace: str | None, name: str, uid: str, resource_version: str | None = None) -> None:
-        request = self._begin("delete", kind, name)
+        request = await self._begin("delete", kind, name)
         identity = (kind, namespace or "", name)
         if (stored := self._objects.get(identity)) is not None:
             metadata = stored.body["metadata"]
@@ -90,7 +93,7 @@ class MemoryCluster:
         self.after(request)
 
     async def patch_status(self, kind: str, *, namespace: str | None, name: str, status: Mapping[str, Any]) -> Manifest:
-        request = self._begin("patch_status", kind, name)
+        request = await self._begin("patch_status", kind, name)
         if (kind, namespace or "", name) not in self._objects:
             raise Gone(f"{kind} {name} not found", code=404)
         result = self.set_status(
@@ -105,7 +108,7 @@ class MemoryCluster:
         """As `kubectl create` by somebody else."""
         return self._apply(copied(manifest), manager="somebody", force=True)
 
-    def update(self, kind: str, namespace: str, name: str, *, change: Callable[[Manifest], None]) -> Manifest:
+    def update(self, kind: str, namespace: str, name: str, *, change: Callable[[Manifest], object]) -> Manifest:
         """As a PUT by somebody else: fields whose value changes leave the sets of their owners."""
         stored = self._objects[(kind, namespace, name)]
         body = copied(stored.body)
@@ -165,7 +168,9 @@ class MemoryCluster:
 
     # Inside.
 
-    def _begin(self, verb: str, kind: str, name: str) -> Request:
+    async def _begin(self, verb: str, kind: str, name: str) -> Request:
+        # Others get their turn between any two requests, as they do on a network.
+        await asyncio.sleep(0)
         request = Request(verb, kind, name)
         self.requests.append(request)
         self.before(request)
@@ -258,9 +263,9 @@ class MemoryCluster:
         return body
 
 
-def copied(value: Any) -> Any:
+def copied(value: Json) -> Json:
     """A deep copy of JSON: many times faster than the general one, and it refuses what is no JSON."""
-    return json.loads(json.dumps(value))
+    return cast(Json, json.loads(json.dumps(value)))
 
 
 def selects(selector: str, labels: Mapping[str, str]) -> bool:

@@ -16,8 +16,9 @@ from vertical_operator.kube.lease import Lease, LeaseLost, ServerLease
 from vertical_operator.kube.port import Manifest
 from vertical_operator.runtime.controller import Controller
 from vertical_operator.runtime.events import EventRecorder
+from vertical_operator.runtime.fanout import Fanout
 from vertical_operator.runtime.health import Vitals, beat, http_application, serve_http
-from vertical_operator.runtime.keys import Key, keys_of
+from vertical_operator.runtime.keys import Key
 from vertical_operator.runtime.metrics import Metrics
 from vertical_operator.runtime.queue import WorkQueue
 from vertical_operator.runtime.resync import Resync
@@ -64,6 +65,7 @@ class Operator:
     def __init__(self, settings: RuntimeSettings, *, server: ApiServer, metrics: Metrics, stop: asyncio.Event) -> None:
         self._settings, self._server, self._metrics, self._stop = settings, server, metrics, stop
         self._queue: WorkQueue[Key] = WorkQueue()
+        self._fanout = Fanout()
         clock = asyncio.get_running_loop().time
         self.vitals = Vitals(clock=clock, waiting=lambda: self._queue.depth, progressed_at=clock())
         self._recorder = EventRecorder(self._send_event, instance=settings.pod, clock=clock)
@@ -137,7 +139,7 @@ class Operator:
     def _seen(self, event_type: str | None, body: Mapping[str, Any]) -> None:
         metadata = body["metadata"]
         own = Key(body.get("kind", ""), metadata.get("namespace", ""), metadata["name"])
-        for key in keys_of(body):
+        for key in self._fanout.keys(event_type, body):
             if key != own:
                 # Pods and Jobs change many times in a moment: one look at the end of it is enough.
                 self._queue.add_after(key, CHILD_SECONDS)

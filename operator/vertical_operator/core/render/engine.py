@@ -50,8 +50,14 @@ def engine(target: Target, live: Engine | None) -> Apply:
 
 
 def released_engine(service: VerticalService, live: Engine) -> Apply:
-    """Letting go: the same object without our owner reference. The immutable part is sent on, in case nobody else holds it."""
-    return _apply(service, name=live.metadata.name, owners=[], spec=_fixed(live), uid=live.metadata.uid)
+    """Letting go: the same object without our owner reference. The immutable part is sent on, in case nobody else holds it.
+
+    Only of the version that was looked at: two last owners that let go at the same time would leave an engine that nobody deletes.
+    """
+    metadata = live.metadata
+    return _apply(
+        service, name=metadata.name, owners=[], spec=_fixed(live), only={"uid": metadata.uid, "resourceVersion": metadata.resource_version}
+    )
 
 
 def _fixed(live: Engine) -> Manifest:
@@ -59,10 +65,10 @@ def _fixed(live: Engine) -> Manifest:
     return live.spec.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"scheduling"})
 
 
-def _apply(service: VerticalService, *, name: str, owners: list[Manifest], spec: Manifest, uid: str = "") -> Apply:
+def _apply(service: VerticalService, *, name: str, owners: list[Manifest], spec: Manifest, only: Manifest | None = None) -> Apply:
     metadata: Manifest = {"name": name, "namespace": service.metadata.namespace, "labels": labels()}
-    # A UID makes the apply a change of that very object: it can't bring back one that is gone.
-    metadata |= {"uid": uid} if uid else {}
+    # With a UID the apply is a change of that very object: it can't bring back one that is gone.
+    metadata |= only or {}
     metadata |= {"ownerReferences": owners} if owners else {}
     manifest = {"apiVersion": API_VERSION, "kind": ENGINE.name, "metadata": metadata, "spec": spec}
     return Apply(manifest=manifest, manager=engine_manager(service.metadata.name))
