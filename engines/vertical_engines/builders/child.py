@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from vertical_engines.contract.masking import kept_line
 from vertical_engines.progress import Say, megabytes
 
 TAIL_LINES = 20
@@ -25,20 +26,22 @@ class Ended:
     peak: int
 
 
-def run_child(command: list[str], *, say: Say, doing: str, life_sign_seconds: float = 5.0) -> Ended:
-    """Run a command to its end. It never outlives this call: whatever ends the call kills it."""
+def run_child(
+    command: list[str], *, say: Say, doing: str, life_sign_seconds: float = 5.0, cwd: Path | None = None, env: dict[str, str] | None = None
+) -> Ended:
+    """Run a command to its end. It never outlives this call: whatever ends the call kills it. `env` replaces the environment."""
     tail: deque[str] = deque(maxlen=TAIL_LINES)
     started = time.monotonic()
     peak = 0
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=cwd, env=env)
     try:
         for line in _lines(process, every=life_sign_seconds):
             peak = max(peak, _memory(process.pid))
             if line is None:
                 say(f"{doing}: {time.monotonic() - started:.0f} s so far, {megabytes(peak)} of memory")
-            elif text := line.decode(errors="replace").rstrip():
-                tail.append(text[:LINE_LIMIT])
-                say(f"  {text[:LINE_LIMIT]}")
+            elif text := kept_line(line.decode(errors="replace"), limit=LINE_LIMIT):
+                tail.append(text)
+                say(f"  {text}")
         return Ended(code=process.wait(), tail=tuple(tail), peak=peak)
     finally:
         if process.poll() is None:

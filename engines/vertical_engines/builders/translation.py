@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from vertical_engines.builders.child import Ended
+from vertical_engines.contract.known_failures import explain
 from vertical_engines.contract.reasons import Reason
 from vertical_engines.failure import Failure
 from vertical_engines.progress import megabytes
@@ -33,7 +34,7 @@ OUT_OF_MEMORY: Final = (
 
 ROWS: Final = (
     Row(Reason.BUILD_OUT_OF_MEMORY, OUT_OF_MEMORY, signal=signal.SIGKILL),
-    Row(Reason.BUILD_OUT_OF_MEMORY, OUT_OF_MEMORY, words=r"MemoryError|std::bad_alloc|[Cc]annot allocate memory|CUDA out of memory"),
+    Row(Reason.BUILD_OUT_OF_MEMORY, OUT_OF_MEMORY, words=r"MemoryError|std::bad_alloc|[Cc]annot allocate memory"),
     Row(
         Reason.STORE_FULL,
         "the engine store has no room: it filled up during {doing} ({room}); enlarge the claim or delete services that no longer serve",
@@ -85,6 +86,10 @@ class Circumstances:
 def translate(ended: Ended, about: Circumstances) -> Failure:
     """The failure that a process which ended badly stands for."""
     row = next((row for row in ROWS if row.matches(ended)), None)
+    killed = ended.code == -signal.SIGKILL
+    if not killed and (known := explain(ended.tail)):
+        reason, words = known
+        return Failure(reason, f"{about.doing}: {words}", log=ended.tail)
     template = row.message if row else "{doing} ended with {end}: the last lines of its log say why"
     message = template.format(
         doing=about.doing,

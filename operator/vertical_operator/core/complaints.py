@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from vertical_engines.contract.build import BuildFailure
+from vertical_engines.contract.known_failures import explain
+from vertical_engines.contract.masking import masked
 from vertical_engines.contract.reasons import Reason
 from vertical_operator.core.pods import ContainerState, PodState
 from vertical_operator.core.settings import OperatorSettings
@@ -43,12 +45,26 @@ def translated_complaint(pod: PodState) -> Verdict | None:
     return None
 
 
+def known_complaint(pod: PodState) -> Verdict | None:
+    """A server that ended with words that are known: the same would happen again, so no crash loop has to be seen first."""
+    for container in pod.containers:
+        if (
+            not container.ready
+            and container.exit_code
+            and container.outcome is None
+            and (known := explain(container.exit_message.splitlines()))
+        ):
+            reason, message = known
+            return stalled(reason, f"pod {pod.name}, container {container.name}: {message}")
+    return None
+
+
 def crash_complaint(pod: PodState) -> Verdict | None:
     crashing = (c for c in pod.containers if c.waiting_reason == "CrashLoopBackOff" and c.restarts >= CRASHES)
     container = next(crashing, None)
     if container is None:
         return None
-    words = container.exit_message.strip() or container.exit_reason or "no last words"
+    words = masked(container.exit_message.strip()) or container.exit_reason or "no last words"
     text = f"pod {pod.name}: container {container.name} ends again and again with exit code {container.exit_code}: {words}"
     return stalled(Reason.CONTAINER_CRASHING, text)
 
@@ -69,6 +85,12 @@ def complaint(pods: Iterable[PodState], settings: OperatorSettings, *, now: date
     """The gravest complaint of any of these pods: stalled before waiting."""
     found = []
     for pod in pods:
-        of_pod = (translated_complaint(pod), crash_complaint(pod), image_complaint(pod, settings, now=now), start_complaint(pod))
+        of_pod = (
+            translated_complaint(pod),
+            known_complaint(pod),
+            crash_complaint(pod),
+            image_complaint(pod, settings, now=now),
+            start_complaint(pod),
+        )
         found += [verdict for verdict in of_pod if verdict]
     return min(found, key=lambda verdict: verdict.state != "stalled", default=None)

@@ -65,6 +65,8 @@ def triton(target: Target, *, start_deadline: int) -> Manifest:
         env=[{"name": "HOME", "value": "/tmp"}],
         ports=[{"name": "grpc", "containerPort": GRPC_PORT}, {"name": "metrics", "containerPort": METRICS_PORT}],
         resources=resources(target.placement.resources, target.identity.accelerator),
+        # The last lines of the log of a server that ends: the operator translates what it knows of them.
+        terminationMessagePolicy="FallbackToLogsOnError",
         startupProbe=_probe("/startupz", period=2, failures=max(1, start_deadline // 2)),
         readinessProbe=_probe("/readyz", period=1, failures=1),
         # A server with a dead stub does not end on TERM: without a grace of its own the pod's 120 s would pass.
