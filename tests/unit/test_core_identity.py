@@ -7,8 +7,8 @@ import pytest
 from tests.support.objects import BUILD, REMOVED, VARIANT, service
 from vertical_engines.contract.reasons import Reason
 from vertical_operator.api.v1alpha1 import VerticalService, parse
-from vertical_operator.core.identity import Refusal, Target, targets
-from vertical_operator.core.placement import refusal
+from vertical_operator.core.finding import Finding
+from vertical_operator.core.identity import Target, targets
 from vertical_operator.core.settings import OperatorSettings
 
 GPU = {"product": "Tesla-T4", "count": 1}
@@ -83,57 +83,9 @@ def test_what_changes_the_bytes_changes_the_key(change: tuple[str, Any]) -> None
 
 def test_an_unknown_release_names_the_known_ones() -> None:
     found = targets(parse(VerticalService, service(("spec.toolchain.release", "1999.1"))), OperatorSettings())[0]
-    assert isinstance(found, Refusal)
+    assert isinstance(found, Finding)
     assert found.reason is Reason.UNKNOWN_TOOLCHAIN
-    assert "OpenVINO has no release 1999.1; choose one of: 2026.4" in found.message
-
-
-PAGED = (f"{BUILD}.plugin_config.paged_kv_cache", True)
-HUB = {"huggingFace": {"repository": "o/m", "revision": "1"}}
-ON_T4 = [("spec.toolchain", LLM), (f"{PLACEMENT}.accelerator", GPU)]
-ON_A100 = [("spec.toolchain", {**LLM, "release": "25.06"}), (f"{PLACEMENT}.accelerator.product", "NVIDIA-A100-SXM4-80GB")]
-
-POLICY_ROWS: list[tuple[str, list[tuple[str, Any]], Reason | None, str]] = [
-    ("fine on CPU", [], None, ""),
-    ("fine on T4", ON_T4, None, ""),
-    ("hub", [("spec.model.source", HUB)], Reason.UNSUPPORTED_MODEL_SOURCE, "spec.model.source.huggingFace"),
-    ("GPU backend on CPU", [("spec.toolchain", LLM)], Reason.INVALID_SPEC, "set accelerator.product"),
-    ("CPU backend on GPU", [(f"{PLACEMENT}.accelerator", GPU)], Reason.GPU_ARCH_UNSUPPORTED, "runs on CPUs only"),
-    (
-        "T4 too new a release",
-        [*ON_T4, ("spec.toolchain.release", "25.06")],
-        Reason.GPU_ARCH_UNSUPPORTED,
-        "does not run on Tesla-T4 (SM75); releases that do: 24.04",
-    ),
-    ("contiguous on a late release", ON_A100, Reason.KV_CACHE_BATCHING_CONFLICT, "set buildConfig.plugin_config.paged_kv_cache to true"),
-    (
-        "prefix cache, static",
-        [PAGED, (f"{VARIANT}.batching", "Static"), (f"{VARIANT}.prefixCache", {"enabled": True})],
-        Reason.KV_CACHE_BATCHING_CONFLICT,
-        "set batching to InFlight",
-    ),
-    ("beams on OpenVINO", [(f"{BUILD}.max_beam_width", 4)], Reason.UNSUPPORTED_BUILD_FLAG, "max_beam_width"),
-    ("fp8 on OpenVINO", [("spec.model.weights", "fp8")], Reason.UNSUPPORTED_BUILD_FLAG, "fp8"),
-]
-
-
-@pytest.mark.parametrize("row", POLICY_ROWS, ids=lambda row: row[0])
-def test_policies(row: tuple[str, list[tuple[str, Any]], Reason | None, str]) -> None:
-    _, changes, reason, fragment = row
-    found = refusal(target(*changes), frozenset({"Tesla-T4", "NVIDIA-A100-SXM4-80GB"}))
-    assert (found.reason if found else None) is reason
-    assert found is None or fragment in found.message
-
-
-def test_a_product_that_no_node_has_is_answered_with_those_that_exist() -> None:
-    found = refusal(target(*ON_T4), frozenset({"NVIDIA-L4", "NVIDIA-A10"}))
-    assert found is not None
-    assert found.reason is Reason.NO_MATCHING_GPU
-    assert "nvidia.com/gpu.product=Tesla-T4; products in this cluster: NVIDIA-A10, NVIDIA-L4" in found.message
-
-
-def test_offline_the_cluster_is_not_asked_for_products() -> None:
-    assert refusal(target(*ON_T4), None) is None
+    assert "OpenVINO has no release 1999.1: the compatibility matrix has no such row; choose one of: 2026.4" in found.message
 
 
 def test_a_store_of_its_own_is_named_after_the_service() -> None:

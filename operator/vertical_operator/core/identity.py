@@ -4,21 +4,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from vertical_engines.contract.engine import Accelerator, EngineIdentity, Toolchain, model_version, short_key
+from vertical_engines.contract.gpus import Gpu
 from vertical_engines.contract.reasons import Reason
-from vertical_engines.contract.toolchains import Release, release, release_names
+from vertical_engines.contract.toolchains import Matrix, Release
 from vertical_operator.api.v1alpha1.group import DEPLOYMENT
 from vertical_operator.api.v1alpha1.variant import Placement, ToolchainSpec, Variant
 from vertical_operator.api.v1alpha1.vertical_service import VerticalService
+from vertical_operator.core.finding import Finding
 from vertical_operator.core.names import child_name, claim_name, engine_name
 from vertical_operator.core.settings import OperatorSettings
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """Why a placement can't be built or served as it is written, and what to change."""
-
-    reason: Reason
-    message: str
 
 
 @dataclass(frozen=True)
@@ -32,6 +26,11 @@ class Target:
     identity: EngineIdentity
     claim: str
     """Claim of the engine store."""
+    matrix: Matrix
+    path: str
+    """Of the placement in the object: `spec.variants[0].placements[1]`."""
+    toolchain_path: str
+    """Where its toolchain is written: at the service, the variant or the placement."""
 
     @cached_property
     def key(self) -> str:
@@ -54,6 +53,21 @@ class Target:
     def workload(self) -> str:
         """Name of the Deployment."""
         return child_name(self.service.metadata.name, self.variant.name, self.placement.name)
+
+    @property
+    def variant_path(self) -> str:
+        return self.path.rsplit(".", 1)[0]
+
+    @property
+    def row(self) -> str:
+        """The toolchain as people name it."""
+        return f"{self.release.backend} {self.release.release}"
+
+    @cached_property
+    def gpu(self) -> Gpu | None:
+        """What the matrix knows of the placement's GPU; None: CPU, or a product that it does not know."""
+        accelerator = self.identity.accelerator
+        return self.matrix.gpu(accelerator.product) if accelerator else None
 
     @property
     def where(self) -> str:
@@ -87,14 +101,23 @@ def toolchain_image(spec: ToolchainSpec, row: Release, *, settings: OperatorSett
     return f"{settings.registry.rstrip('/')}/{row.image}" if settings.registry else row.image
 
 
-def resolve(service: VerticalService, variant: Variant, *, placement: Placement, settings: OperatorSettings) -> Target | Refusal:
+def resolve(service: VerticalService, variant: Variant, *, placement: Placement, settings: OperatorSettings) -> Target | Finding:
     """The target of a placement, or why the matrix has none."""
     spec = effective_toolchain(service, variant, placement=placement)
-    row = release(backend=spec.backend, name=spec.release)
+    path = _path(service, variant, placement=placement)
+    toolchain_path = _toolchain_path(variant, placement=placement, path=path)
+    row = settings.matrix.release(backend=spec.backend, name=spec.release)
     if row is None:
-        known = ", ".join(release_names(spec.backend)) or "no release of this backend"
-        where = f"variant {variant.name}, placement {placement.name}"
-        return Refusal(Reason.UNKNOWN_TOOLCHAIN, f"{where}: {spec.backend} has no release {spec.release}; choose one of: {known}")
+        known = ", ".join(settings.matrix.release_names(spec.backend)) or "none; choose another backend"
+        return Finding(
+            policy="unknown_release",
+            field=f"{toolchain_path}.release",
+            where=f"variant {variant.name}, placement {placement.name}",
+            reason=Reason.UNKNOWN_TOOLCHAIN,
+            what=f"{spec.backend} has no release {spec.release}",
+            why="the compatibility matrix has no such row",
+            instead=f"choose one of: {known}",
+        )
     model, accelerator = service.spec.model, placement.accelerator
     identity = EngineIdentity(
         source=model.source.as_contract(),
@@ -104,10 +127,32 @@ def resolve(service: VerticalService, variant: Variant, *, placement: Placement,
         toolchain=Toolchain(backend=spec.backend, release=spec.release, image=toolchain_image(spec, row, settings=settings)),
         accelerator=Accelerator(product=accelerator.product, count=accelerator.count) if accelerator else None,
     )
-    return Target(service=service, variant=variant, placement=placement, release=row, identity=identity, claim=store_claim(service))
+    return Target(
+        service=service,
+        variant=variant,
+        placement=placement,
+        release=row,
+        identity=identity,
+        claim=store_claim(service),
+        matrix=settings.matrix,
+        path=path,
+        toolchain_path=toolchain_path,
+    )
 
 
-def targets(service: VerticalService, settings: OperatorSettings) -> tuple[Target | Refusal, ...]:
+def _path(service: VerticalService, variant: Variant, *, placement: Placement) -> str:
+    outer = next(number for number, found in enumerate(service.spec.variants) if found.name == variant.name)
+    inner = next(number for number, found in enumerate(variant.placements) if found.name == placement.name)
+    return f"spec.variants[{outer}].placements[{inner}]"
+
+
+def _toolchain_path(variant: Variant, *, placement: Placement, path: str) -> str:
+    if placement.toolchain:
+        return f"{path}.toolchain"
+    return f"{path.rsplit('.', 1)[0]}.toolchain" if variant.toolchain else "spec.toolchain"
+
+
+def targets(service: VerticalService, settings: OperatorSettings) -> tuple[Target | Finding, ...]:
     """Every placement in the order of the spec."""
     return tuple(
         resolve(service, variant, placement=placement, settings=settings)

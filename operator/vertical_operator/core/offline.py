@@ -4,9 +4,10 @@ from vertical_engines.contract.reasons import Reason
 from vertical_operator.api.v1alpha1.engine import Engine
 from vertical_operator.api.v1alpha1.parse import parse
 from vertical_operator.api.v1alpha1.vertical_service import VerticalService
-from vertical_operator.core.identity import Refusal, Target, targets
+from vertical_operator.core.finding import Finding
+from vertical_operator.core.identity import Target, targets
 from vertical_operator.core.intents import Manifest
-from vertical_operator.core.placement import refusal
+from vertical_operator.core.policies import objection
 from vertical_operator.core.render.build_job import build_job
 from vertical_operator.core.render.claim import claim
 from vertical_operator.core.render.configmap import config_map
@@ -52,9 +53,9 @@ def _made(manifest: Manifest) -> Engine:
     return parse(Engine, {**manifest, "metadata": {**manifest["metadata"], "uid": NO_UID}})
 
 
-def _accepted(target: Target | Refusal) -> Target:
-    if isinstance(target, Refusal):
+def _accepted(target: Target | Finding) -> Target:
+    if isinstance(target, Finding):
         raise Refused(target.reason, target.message)
-    if objection := refusal(target, None):
-        raise Refused(objection.reason, objection.message)
+    if found := objection(target):
+        raise Refused(found.reason, found.message)
     return target

@@ -12,12 +12,13 @@ from vertical_operator.api.v1alpha1.group import CONFIG_MAP, DEPLOYMENT, SERVICE
 from vertical_operator.api.v1alpha1.variant import Placement, Variant
 from vertical_operator.api.v1alpha1.vertical_service import VerticalService
 from vertical_operator.core.complaints import complaint
-from vertical_operator.core.identity import Refusal, Target, resolve
+from vertical_operator.core.finding import Finding
+from vertical_operator.core.identity import Target, resolve
 from vertical_operator.core.intents import Manifest
 from vertical_operator.core.names import child_name
 from vertical_operator.core.observed import DeploymentState, ObservedService
-from vertical_operator.core.placement import refusal
 from vertical_operator.core.pods import PodState
+from vertical_operator.core.policies import objection
 from vertical_operator.core.render.configmap import config_map
 from vertical_operator.core.render.deployment import deployment, intent, revision
 from vertical_operator.core.render.service import service_name
@@ -138,16 +139,16 @@ def progress(
     found = observed.deployments.get(child_name(service.metadata.name, variant.name, placement.name))
     live = found if found and found.controller == service.metadata.uid else None
     target = resolve(service, variant, placement=placement, settings=settings)
-    if isinstance(target, Refusal):
-        refused = stalled(target.reason, target.message)
-        return Progress(variant=variant, placement=placement, target=None, engine=None, live=live, verdict=refused)
+    if isinstance(target, Finding):
+        verdict = stalled(target.reason, target.message)
+        return Progress(variant=variant, placement=placement, target=None, engine=None, live=live, verdict=verdict)
     engine = observed.engines.get(target.engine)
     built = engine is not None and engine.spec.key == target.key and is_built(engine)
     start = waiting(Reason.PENDING, target.where)
     known = Progress(variant=variant, placement=placement, target=target, engine=engine, live=live, verdict=start, built=built)
-    objection = refusal(target, observed.gpu_products)
-    if objection:
-        verdict = stalled(objection.reason, objection.message, wake_after=settings.patience)
+    refused = objection(target, observed.gpu_products)
+    if refused:
+        verdict = stalled(refused.reason, refused.message, wake_after=settings.patience)
         return replace(known, verdict=verdict, engine_wanted=engine is not None and not _going(engine))
     missing = engine_verdict(target, engine)
     known = replace(known, engine_wanted=not _going(engine) and (engine is None or engine.spec.key == target.key))

@@ -1,12 +1,18 @@
 """What the installation decides: images, registry and deadlines. The runtime fills it from environment and flags."""
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from vertical_engines.contract.frozen import Frozen
+from vertical_engines.contract.toolchains import Matrix, matrix
 
 
 class OperatorSettings(Frozen):
     """All times in seconds."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    matrix: Matrix = Field(default_factory=matrix)
+    """Releases and GPUs that are known: those built in, and what the installation adds."""
 
     registry: str = ""
     """Prefix put before the images of the compatibility matrix, such as a mirror's host and folder; users' images stay as they are."""

@@ -19,6 +19,8 @@ Text = Annotated[str, Field(max_length=253)]
 LongText = Annotated[str, Field(max_length=1024)]
 Size = Annotated[str, Field(max_length=20, pattern=r"^[1-9][0-9]*(Ki|Mi|Gi|Ti|k|M|G|T)?$")]
 """Bytes as a Kubernetes quantity without fractions, such as 64Mi."""
+ParameterCount = Annotated[str, Field(max_length=12, pattern=r"^[1-9][0-9]*(\.[0-9]+)?[MB]$")]
+"""Number of weights as models are named: 135M, 1.3B."""
 Tokens = Annotated[int, Field(strict=True, ge=1, le=10_000_000)]
 Requests = Annotated[int, Field(strict=True, ge=1, le=100_000)]
 
@@ -45,6 +47,11 @@ def size_bytes(size: str) -> int:
         if size.endswith(suffix):
             return int(size.removesuffix(suffix)) * factor
     return int(size)
+
+
+def parameter_count(count: str) -> float:
+    """Weights of a `ParameterCount`."""
+    return float(count[:-1]) * {"M": 1e6, "B": 1e9}[count[-1]]
 
 
 Items = TypeVar("Items", bound=Sequence[Any])

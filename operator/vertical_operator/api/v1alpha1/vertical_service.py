@@ -10,7 +10,7 @@ from vertical_engines.contract.frozen import Frozen
 from vertical_operator.api.v1alpha1.group import API_VERSION
 from vertical_operator.api.v1alpha1.metadata import ObjectMeta
 from vertical_operator.api.v1alpha1.rules import Rule, Ruled, exactly_one
-from vertical_operator.api.v1alpha1.scalars import LongText, ObjectName, Size, Text, TritonName, distinct, list_map
+from vertical_operator.api.v1alpha1.scalars import LongText, ObjectName, ParameterCount, Size, Text, TritonName, distinct, list_map
 from vertical_operator.api.v1alpha1.service_status import VerticalServiceStatus
 from vertical_operator.api.v1alpha1.sources import ImageSource, ModelSource
 from vertical_operator.api.v1alpha1.variant import ToolchainSpec, Variant
@@ -27,6 +27,8 @@ class ModelSpec(Frozen):
     """Free text, part of the engine key: change it when the source changes under the same reference."""
     weights: Weights = "source"
     """source: as the source has them."""
+    parameter_count: ParameterCount | None = None
+    """Such as 1.3B. With it, weights that can't fit into a placement's GPUs are refused before anything is built."""
     source: ModelSource
 
 
@@ -43,7 +45,8 @@ class PipelineSpec(Ruled):
     entrypoint: TritonName
     """The model that clients call and the canary exercises."""
     parameters: Annotated[dict[str, LongText], Field(max_length=32)] = Field(default_factory=dict)
-    """Handed to the pipeline's models, besides `variant`, `placement` and `generator_model` (the SLM's Triton name), which they always get."""
+    """Handed to the pipeline's models, besides `variant`, `placement` and `generator_model` (the SLM's Triton name), which they
+    always get."""
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
