@@ -36,11 +36,13 @@ def build(
     model: Annotated[Path, typer.Option(help="Folder with the model's files.")] = Path(MODEL_PATH),
     store: Store = Path(STORE_PATH),
     termination_log: TerminationLog = Path(TERMINATION_LOG),
+    plan: Annotated[bool, typer.Option("--plan", help="Print the commands of conversion and build; run none of them.")] = False,
 ) -> None:
     """Build the engine that VERTICAL_BUILD_REQUEST asks for. Exit 0: it stands; 65: correct the request; 75: try again."""
-    from vertical_engines.commands.build import run_build
+    from vertical_engines.commands.build import run_build, run_plan
 
-    raise typer.Exit(run_build(model=model, store=store, termination_log=termination_log))
+    work = run_plan if plan else run_build
+    raise typer.Exit(work(model=model, store=store, termination_log=termination_log))
 
 
 @app.command()

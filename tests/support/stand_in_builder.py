@@ -32,6 +32,9 @@ class StandInBuilder:
         self._during = during
         self._needed = needed
 
+    def plan(self, identity: EngineIdentity, *, model: Path, folder: Path, scratch: Path) -> list[str]:
+        return [f"copy {model} {folder}"]
+
     def check(self, identity: EngineIdentity, *, model: Path) -> SourceModel:
         self.calls.append("check")
         return SourceModel(description="a stand-in", files=(model / "model.txt",), needed=self._needed)
@@ -51,6 +54,9 @@ class StandInBuilder:
 
     def versions(self) -> dict[str, str]:
         return {"stand_in": "1"}
+
+    def gpu(self) -> str | None:
+        return None
 
 
 def wait_for_ever(folder: Path) -> None:

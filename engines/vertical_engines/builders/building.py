@@ -33,7 +33,8 @@ def build_engine(request: BuildRequest, *, builder: Builder, model: Path, store:
                 builder.convert(source, identity=request.identity, folder=staged, say=say)
             say("[3/5] loading the engine from its files and generating from it")
             smoke = builder.smoke_test(request.identity, folder=staged, say=say)
-            say(f"generated {smoke.tokens} tokens in {smoke.seconds} s: {smoke.prompt!r} -> {smoke.text!r}")
+            if smoke:
+                say(f"generated {smoke.tokens} tokens in {smoke.seconds} s: {smoke.prompt!r} -> {smoke.text!r}")
             say("[4/5] computing checksums")
             manifest = Manifest(
                 key=key,
@@ -41,6 +42,7 @@ def build_engine(request: BuildRequest, *, builder: Builder, model: Path, store:
                 files=engine_files(staged),
                 versions=builder.versions(),
                 source_digest=_source_digest(source),
+                gpu=builder.gpu(),
                 host_isa=instruction_set(),
                 smoke_test=smoke,
                 built_at=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),

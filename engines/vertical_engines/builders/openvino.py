@@ -48,6 +48,11 @@ def writable(path: Path, *, scratch: Path, say: Say) -> Path:
 class OpenVinoBuilder:
     """GGUF is taken with the weights it has; no length or batch size is baked in: the server enforces the manifest's limits."""
 
+    def plan(self, identity: EngineIdentity, *, model: Path, folder: Path, scratch: Path) -> list[str]:
+        source = self.check(identity, model=model)
+        what = "copied" if kind_of(source) == "ir" else "converted inside the program"
+        return [f"# {source.description}: {what} into {folder}; no other program is run"]
+
     def check(self, identity: EngineIdentity, *, model: Path) -> SourceModel:
         if identity.accelerator:
             raise Failure(
@@ -95,6 +100,9 @@ class OpenVinoBuilder:
     def versions(self) -> dict[str, str]:
         found = {name.replace("-", "_"): metadata.version(name) for name in DISTRIBUTIONS}
         return {"python": ".".join(map(str, sys.version_info[:3])), **found}
+
+    def gpu(self) -> str | None:
+        return None
 
 
 def _run_native(*arguments: str, about: Circumstances, folder: Path, say: Say) -> None:

@@ -23,6 +23,10 @@ class SourceModel:
 class Builder(Protocol):
     """One backend. Every method raises `Failure`; none writes anywhere but into the folder it is given and the scratch folder."""
 
+    def plan(self, identity: EngineIdentity, *, model: Path, folder: Path, scratch: Path) -> list[str]:
+        """What a build would do, a command or a sentence a line, without doing it or looking at this machine."""
+        ...
+
     def check(self, identity: EngineIdentity, *, model: Path) -> SourceModel:
         """Find the model and refuse at once what can't be built, before any time or room in the store is spent."""
         ...
@@ -31,10 +35,14 @@ class Builder(Protocol):
         """Write the engine's files into an empty folder, and nothing else."""
         ...
 
-    def smoke_test(self, identity: EngineIdentity, *, folder: Path, say: Say) -> SmokeTest:
-        """Load the engine from its files as a server will, and generate from it."""
+    def smoke_test(self, identity: EngineIdentity, *, folder: Path, say: Say) -> SmokeTest | None:
+        """Load the engine from its files as a server will, and generate from it; None where only a server can."""
         ...
 
     def versions(self) -> dict[str, str]:
         """Name and version of everything that takes part."""
+        ...
+
+    def gpu(self) -> str | None:
+        """Product of the GPU at hand, as its driver names it; None on CPU."""
         ...

@@ -1,12 +1,14 @@
 """The command `build`: the request from the environment, one engine in the store, the outcome in the termination message."""
 
 import os
+import sys
+import tempfile
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from vertical_engines.builders.building import build_engine
-from vertical_engines.builders.selection import builder_for
+from vertical_engines.builders.selection import builder_for, known_builder
 from vertical_engines.commands.ending import run_to_end
 from vertical_engines.contract.build import REQUEST_VARIABLE, BuildOutcome, BuildRequest
 from vertical_engines.contract.reasons import Reason
@@ -45,5 +47,19 @@ def run_build(*, model: Path, store: Path, termination_log: Path) -> int:
         builder = builder_for(request.identity.toolchain.backend)
         manifest = build_engine(request, builder=builder, model=model, store=VolumeStore(store, say=say), say=say)
         return BuildOutcome(manifest=manifest.summary())
+
+    return run_to_end(work, termination_log=termination_log, say=say)
+
+
+def run_plan(*, model: Path, store: Path, termination_log: Path) -> int:
+    """Print what a build would run, line by line, and run nothing of it; returns the exit code. No GPU and no store are needed."""
+    say = progress()
+
+    def work() -> None:
+        request = read_request(os.environ.get(REQUEST_VARIABLE))
+        builder = known_builder(request.identity.toolchain.backend)
+        scratch = Path(tempfile.gettempdir(), f"build-{request.key[:10]}")
+        for line in builder.plan(request.identity, model=model, folder=store / request.key, scratch=scratch):
+            sys.stdout.write(f"{line}\n")
 
     return run_to_end(work, termination_log=termination_log, say=say)

@@ -45,6 +45,16 @@ VERSIONED_BY = {"TensorRTLLM": "tensorrt_llm", "TensorRTLLMPyTorch": "tensorrt_l
 """The program whose version decides which flags a release of a backend knows."""
 
 
+class Scripts(Frozen):
+    """Where a version of TensorRT-LLM keeps the scripts that make a checkpoint."""
+
+    conversion: tuple[str, ...]
+    """Folders to look in, in their order; `{family}` is the model family's. The first that exists counts."""
+    quantization: str
+    in_image: bool
+    """Whether NVIDIA's image has them; where it has not, ours is built with a copy."""
+
+
 class Release(Frozen):
     """One row: a backend's release, the image that builds and serves it, and what it can do."""
 
@@ -66,6 +76,8 @@ class Release(Frozen):
     """What its build program knows; worked out from the histories of the file."""
     parameters: dict[str, FlagSpec] = Field(default_factory=dict, exclude=True)
     """What the configuration of its Triton model knows; worked out in the same way."""
+    scripts: Scripts | None = Field(default=None, exclude=True)
+    """Of its TensorRT-LLM; worked out in the same way."""
 
     @property
     def version(self) -> Version:
@@ -99,6 +111,8 @@ class Toolchains(Frozen):
     parameters: dict[Backend, Annotated[Histories, BeforeValidator(named)]] = Field(default_factory=dict)
     architectures: dict[int, Architecture] = Field(default_factory=dict)
     gpus: dict[str, Gpu] = Field(default_factory=dict)
+    scripts: dict[str, Scripts] = Field(default_factory=dict)
+    """By the first version of TensorRT-LLM that keeps them there."""
 
 
 class Matrix:
@@ -112,7 +126,11 @@ class Matrix:
     def _complete(self, row: Release) -> Release:
         flags = flags_at(self.file.flags.get(row.backend, {}), row.version)
         parameters = flags_at(self.file.parameters.get(row.backend, {}), row.version)
-        return row.model_copy(update={"flags": flags, "parameters": parameters})
+        return row.model_copy(update={"flags": flags, "parameters": parameters, "scripts": self._scripts(row.tensorrt_llm)})
+
+    def _scripts(self, version: Version | None) -> Scripts | None:
+        known = sorted(((Version.of(text), scripts) for text, scripts in self.file.scripts.items()), key=lambda pair: pair[0])
+        return next((scripts for since, scripts in reversed(known) if version is not None and since <= version), None)
 
     def release(self, *, backend: str, name: str) -> Release | None:
         """The row of a backend's release, or None."""
