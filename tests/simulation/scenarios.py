@@ -65,6 +65,12 @@ def _second_service(world: World) -> None:
     world.apply(service("second", store=SHARED_STORE))
 
 
+def _two_small(world: World) -> None:
+    world.cluster.create(claim())
+    for name in ("first", "second"):
+        world.apply(service(name, store=SHARED_STORE, variants=[variant("background", batch=8, paged=True)]))
+
+
 def _both_change(world: World) -> None:
     for name in ("first", "second"):
         world.change("VerticalService", NAMESPACE, name, change=lambda body: body["spec"]["model"].update(revision="2"))
@@ -138,7 +144,7 @@ SCENARIOS = (
     Scenario("recreate", _one, _recreate),
     Scenario("second-service", _shared, _second_service),
     Scenario("delete-one-of-two", _two, _delete_one_of_two),
-    Scenario("both-let-go-at-once", _two, _both_change),
+    Scenario("both-let-go-at-once", _two_small, _both_change),
     Scenario("delete-both", _two, _delete_both),
     Scenario("children-deleted", _one, _delete_children),
     Scenario("engine-deleted", _one, _delete_engine),

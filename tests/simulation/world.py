@@ -145,7 +145,7 @@ class World:
         self._add(*(key for kind in OWN_KINDS for body in self.cluster.all(kind) for key in keys_of(body)))
 
     def _add(self, *keys: Key) -> None:
-        for key in keys:
+        for key in sorted(keys):
             self._pending.setdefault(key, 0)
 
     def _report(self, about: Manifest, transition: Any) -> None:
@@ -158,7 +158,10 @@ def _plain(value: Any, names: dict[str, str]) -> Any:
             key: _plain(item, names) for key, item in value.items() if key not in VOLATILE or (key == "uid" and "metadata" not in value)
         }
     if isinstance(value, list):
-        return [_plain(item, names) for item in value]
+        # Which of two owners came first is of no matter.
+        return sorted(
+            (_plain(item, names) for item in value), key=lambda item: item["name"] if isinstance(item, dict) and "uid" in item else ""
+        )
     if isinstance(value, str) and value.startswith("uid-"):
         return names.get(value, "gone")
     return value

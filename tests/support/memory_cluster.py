@@ -41,6 +41,8 @@ class Request:
 class _Stored:
     body: Manifest
     managers: dict[str, frozenset[Path]] = field(default_factory=dict)
+    shown: str = ""
+    """The object as the server answers it, as JSON; made anew after a change."""
 
 
 class MemoryCluster:
@@ -243,6 +245,7 @@ class MemoryCluster:
     def _touch(self, stored: _Stored) -> None:
         self.version += 1
         stored.body["metadata"]["resourceVersion"] = str(self.version)
+        stored.shown = ""
 
     def _tell(self, event: str, stored: _Stored) -> None:
         if event == "DELETED":
@@ -252,15 +255,17 @@ class MemoryCluster:
 
     def _shown(self, stored: _Stored) -> Manifest:
         """A copy as the server would answer: with managedFields and the status default."""
-        body = copied(stored.body)
-        body["metadata"]["managedFields"] = [
-            {"manager": name, "operation": "Apply", "fieldsType": "FieldsV1", "fieldsV1": tree_of(paths)}
-            for name, paths in stored.managers.items()
-            if paths
-        ]
-        if body["kind"] in WITH_STATUS_DEFAULT:
-            body.setdefault("status", {"observedGeneration": -1})
-        return body
+        if not stored.shown:
+            body = copied(stored.body)
+            body["metadata"]["managedFields"] = [
+                {"manager": name, "operation": "Apply", "fieldsType": "FieldsV1", "fieldsV1": tree_of(paths)}
+                for name, paths in stored.managers.items()
+                if paths
+            ]
+            if body["kind"] in WITH_STATUS_DEFAULT:
+                body.setdefault("status", {"observedGeneration": -1})
+            stored.shown = json.dumps(body)
+        return cast(Manifest, json.loads(stored.shown))
 
 
 def copied(value: Json) -> Json:
