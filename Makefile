@@ -36,8 +36,11 @@ test-kind: $(READY) ## The same cluster by kind: started, loaded, used and remov
 fmt: $(READY) ## Format the code and sort its imports
 	@$(PYTHON) -m ruff check --fix . && $(PYTHON) -m ruff format .
 
-generate: $(READY) ## Write what is made from the code: CRDs and the reference
+generate: $(READY) ## Write what is made from the code: CRDs, the chart's copies and the reference
 	@$(PYTHON) -m vertical_operator crd --write crds
+	@cp crds/*.yaml charts/vertical-operator/files/crds/
+	@$(PYTHON) -m vertical_operator.api.v1alpha1.reference --write docs/reference
+	@$(PYTHON) -m vertical_engines.cli toolchains -o markdown > docs/reference/toolchains.md
 
 venv: $(READY) ## The Python environment of all of this
 

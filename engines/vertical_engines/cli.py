@@ -1,5 +1,6 @@
 """The command line of the images: names and options only; each command's work is imported when that command runs."""
 
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +22,15 @@ app = typer.Typer(
 )
 
 TERMINATION_LOG = "/dev/termination-log"
+
+
+class OutputForm(str, Enum):
+    """Forms of an answer."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
 
 Store = Annotated[Path, typer.Option(help="Mount point of the engine store.")]
 TerminationLog = Annotated[Path, typer.Option(help="File that the kubelet reads a container's last message from.")]
@@ -72,6 +82,18 @@ def assemble(
 
     places = Places(config=config, pipeline=pipeline, repository=repository, python=python)
     raise typer.Exit(run_assemble(places=places, store=store, termination_log=termination_log))
+
+
+@app.command()
+def toolchains(
+    output: Annotated[
+        OutputForm, typer.Option("--output", "-o", help="A table, JSON with every flag, or the page of the docs.")
+    ] = OutputForm.TEXT,
+) -> None:
+    """Print the compatibility matrix: releases with their versions, GPUs and batching; as JSON with the flags that each knows."""
+    from vertical_engines.commands.toolchains import show_toolchains
+
+    raise typer.Exit(show_toolchains(output.value))
 
 
 @app.command()

@@ -2,10 +2,12 @@
 
 from pydantic import Field, ValidationError
 
+from vertical_engines.contract.additions import joined
 from vertical_engines.contract.engine import EngineIdentity
 from vertical_engines.contract.frozen import Frozen
 from vertical_engines.contract.manifest import ManifestSummary
 from vertical_engines.contract.reasons import Reason
+from vertical_engines.contract.toolchains import Matrix, Release, Toolchains, matrix
 
 REQUEST_VARIABLE = "VERTICAL_BUILD_REQUEST"
 """Environment variable of the build container that holds the request as JSON. It never holds a secret."""
@@ -25,6 +27,14 @@ class BuildRequest(Frozen):
 
     key: str
     identity: EngineIdentity
+    toolchains: Toolchains | None = None
+    """What the installation knows of the release, when it is one of its own."""
+
+    @property
+    def release(self) -> Release | None:
+        """The matrix row of the release; None when neither the image nor the request knows it."""
+        known = Matrix(joined(matrix().file, self.toolchains)) if self.toolchains else matrix()
+        return known.release(backend=self.identity.toolchain.backend, name=self.identity.toolchain.release)
 
 
 class BuildFailure(Frozen):

@@ -121,4 +121,5 @@ def named(histories: Any) -> Any:
     """The `name` of each spec is its key in the file; written once."""
     if not isinstance(histories, Mapping):
         return histories
-    return {name: {**entry, "name": name} if isinstance(entry, Mapping) else entry for name, entry in histories.items()}
+    plain = {name for name, entry in histories.items() if isinstance(entry, Mapping) and "spec" not in entry}
+    return {name: {**entry, "name": name} if name in plain else entry for name, entry in histories.items()}

@@ -4,6 +4,7 @@ from pydantic import Field
 
 from vertical_engines.contract.engine import BuildFlags, Toolchain
 from vertical_engines.contract.frozen import Frozen
+from vertical_engines.contract.toolchains import Toolchains
 
 PLAN_NAME = "serving.json"
 """Key of the ConfigMap that holds the plan."""
@@ -60,6 +61,8 @@ class ServingPlan(Frozen):
     model_version: int
     entrypoint: str
     toolchain: Toolchain
+    toolchains: Toolchains | None = None
+    """What the installation knows of the release, when it is one of its own (`contract.additions`)."""
     gpu_product: str | None = None
     build: BuildFlags
     response_cache_models: list[str] = Field(default_factory=list)

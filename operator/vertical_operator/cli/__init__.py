@@ -1,11 +1,20 @@
 """The command line `vertical-operator`: each command in a module of its own, imported only when it runs."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 app = typer.Typer(name="vertical-operator", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+
+
+class Output(StrEnum):
+    """Forms of an answer."""
+
+    TEXT = "text"
+    JSON = "json"
+
 
 BAD_INPUT = 2
 """Exit code: the input can't be used; one line on standard error says which field and why."""
@@ -30,6 +39,20 @@ def render(
     from vertical_operator.cli.render import render_file
 
     raise typer.Exit(render_file(file, namespace=namespace, registry=registry, toolchain_images=toolchain_image or []))
+
+
+@app.command()
+def check(
+    file: Annotated[list[Path], typer.Option("--file", "-f", help="YAML with VerticalServices; - is standard input. May be repeated.")],
+    namespace: Annotated[str, typer.Option("--namespace", "-n", help="Namespace of objects that name none.")] = "default",
+    output: Annotated[Output, typer.Option("--output", "-o", help="One line per finding, or JSON.")] = Output.TEXT,
+    toolchains: Annotated[Path | None, typer.Option(help="What the installation adds to the matrix (the chart's extraToolchains).")] = None,
+    more: Annotated[list[Path] | None, typer.Argument(metavar="[FILE]...", help="More files.")] = None,
+) -> None:
+    """Say what is wrong with services before they are applied: schema, releases, GPUs, flags. Needs no cluster. Exit 1: findings."""
+    from vertical_operator.cli.check import check_files
+
+    raise typer.Exit(check_files([*file, *(more or [])], namespace=namespace, output=output.value, toolchains=toolchains))
 
 
 @app.command()

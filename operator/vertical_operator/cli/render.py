@@ -1,6 +1,5 @@
 """`vertical-operator render`: every child of the services in a file, without a cluster."""
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,14 +9,10 @@ import yaml
 
 from vertical_operator.api.v1alpha1 import InvalidObject, VerticalService, parse
 from vertical_operator.api.v1alpha1.group import API_VERSION, VERTICAL_SERVICE
+from vertical_operator.cli import BAD_INPUT
+from vertical_operator.cli.objects import BadInput, ObjectInFile, objects
 from vertical_operator.core.offline import Refused, children
 from vertical_operator.core.settings import OperatorSettings
-
-BAD_INPUT = 2
-
-
-class BadInput(ValueError):
-    """The input can't be used; the message is one line."""
 
 
 class PlainDumper(yaml.SafeDumper):
@@ -55,36 +50,17 @@ def _override(text: str) -> tuple[str, str]:
 
 
 def _services(file: Path, namespace: str) -> Iterator[VerticalService]:
-    found = False
-    source = "standard input" if str(file) == "-" else str(file)
-    for number, document in enumerate(_documents(file), start=1):
-        where = f"{source}: document {number}"
-        if document is None:
-            continue
-        if not isinstance(document, dict) or (document.get("apiVersion"), document.get("kind")) != (API_VERSION, VERTICAL_SERVICE.name):
-            raise BadInput(f"{where}: expected apiVersion {API_VERSION} and kind {VERTICAL_SERVICE.name}")
-        metadata = document.get("metadata")
-        if not isinstance(metadata, dict) or not metadata.get("name"):
-            raise BadInput(f"{where}: metadata.name: missing")
-        try:
-            yield parse(VerticalService, {**document, "metadata": {"namespace": namespace, **metadata}})
-        except InvalidObject as error:
-            raise BadInput("\n".join(f"{source}: {metadata['name']}: {line}" for line in str(error).splitlines())) from None
-        found = True
-    if not found:
-        raise BadInput(f"{source}: holds no {VERTICAL_SERVICE.name}")
+    for found in objects(file, namespace=namespace):
+        if not found.is_service:
+            raise BadInput(f"{found.place}: expected apiVersion {API_VERSION} and kind {VERTICAL_SERVICE.name}")
+        yield _parsed(found)
 
 
-def _documents(file: Path) -> list[Any]:
+def _parsed(found: ObjectInFile) -> VerticalService:
     try:
-        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
-        return list(yaml.safe_load_all(text))
-    except OSError as error:
-        raise BadInput(f"{file}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise BadInput(f"{file}: not UTF-8 text") from None
-    except yaml.YAMLError as error:
-        raise BadInput(f"{file}: not YAML: {' '.join(str(error).split())}") from None
+        return parse(VerticalService, found.content)
+    except InvalidObject as error:
+        raise BadInput("\n".join(f"{found.file}: {found.name}: {line}" for line in str(error).splitlines())) from None
 
 
 def _children(service: VerticalService, settings: OperatorSettings) -> tuple[dict[str, Any], ...]:

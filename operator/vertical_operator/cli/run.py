@@ -4,6 +4,7 @@ import asyncio
 
 import typer
 
+from vertical_engines.contract.additions import BadToolchains
 from vertical_operator.kube.client import NoAccess
 from vertical_operator.runtime.logs import configure_logs
 from vertical_operator.runtime.process import run
@@ -20,6 +21,10 @@ def run_operator() -> int:
     configure_logs(settings.log_level)
     try:
         return asyncio.run(run(settings))
+    except BadToolchains as error:
+        for line in str(error).splitlines():
+            typer.echo(f"vertical-operator: OPERATOR_TOOLCHAINS_FILE: {line}", err=True)
+        return 2
     except NoAccess as error:
         typer.echo(f"vertical-operator: no access to a cluster: {error}", err=True)
         return 2

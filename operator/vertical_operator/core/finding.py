@@ -18,6 +18,7 @@ class Finding:
     reason: Reason
     what: str
     why: str
+    """Empty where the schema has spoken: its words say it all."""
     instead: str
     """What to write instead."""
 
@@ -25,4 +26,5 @@ class Finding:
     def message(self) -> str:
         """One line."""
         place = f"{self.field} ({self.where})" if self.where else self.field
-        return f"{place}: {self.what}: {self.why}; {self.instead}"
+        why, instead = (f": {self.why}" if self.why else ""), (f"; {self.instead}" if self.instead else "")
+        return f"{place}: {self.what}{why}{instead}"

@@ -23,6 +23,7 @@ from vertical_operator.runtime.metrics import Metrics
 from vertical_operator.runtime.queue import WorkQueue
 from vertical_operator.runtime.resync import Resync
 from vertical_operator.runtime.settings import RuntimeSettings
+from vertical_operator.runtime.toolchains import read_toolchains
 from vertical_operator.runtime.transitions import Transition
 from vertical_operator.runtime.watch import watch, watch_registry
 from vertical_operator.runtime.worker import Worker
@@ -40,13 +41,19 @@ class Stopped(Exception):
 
 
 async def run(settings: RuntimeSettings) -> int:
-    """Run until SIGTERM or SIGINT (returns 0) or until a part fails (returns 1, the reason is in the log). Raises NoAccess."""
+    """Run until SIGTERM or SIGINT (returns 0) or until a part fails (returns 1, the reason is in the log).
+
+    Raises NoAccess, and BadToolchains for a file of additions that can't be used.
+    """
+    core = OperatorSettings(
+        registry=settings.image_registry, toolchain_images=settings.toolchain_images, matrix=read_toolchains(settings.toolchains_file)
+    )
     stop = asyncio.Event()
     _stop_on_signals(stop)
     metrics = Metrics()
     code = 0
     async with await connect(kubeconfig=settings.kubeconfig, count=metrics.count_request) as server:
-        operator = Operator(settings, server=server, metrics=metrics, stop=stop)
+        operator = Operator(settings, core=core, server=server, metrics=metrics, stop=stop)
         try:
             async with serve_http(http_application(operator.vitals, metrics=metrics), host=settings.http_host, port=settings.http_port):
                 await operator.run()
@@ -62,14 +69,15 @@ async def run(settings: RuntimeSettings) -> int:
 class Operator:
     """The parts of one process and their wiring."""
 
-    def __init__(self, settings: RuntimeSettings, *, server: ApiServer, metrics: Metrics, stop: asyncio.Event) -> None:
+    def __init__(
+        self, settings: RuntimeSettings, *, core: OperatorSettings, server: ApiServer, metrics: Metrics, stop: asyncio.Event
+    ) -> None:
         self._settings, self._server, self._metrics, self._stop = settings, server, metrics, stop
         self._queue: WorkQueue[Key] = WorkQueue()
         self._fanout = Fanout()
         clock = asyncio.get_running_loop().time
         self.vitals = Vitals(clock=clock, waiting=lambda: self._queue.depth, progressed_at=clock())
         self._recorder = EventRecorder(self._send_event, instance=settings.pod, clock=clock)
-        core = OperatorSettings(registry=settings.image_registry, toolchain_images=settings.toolchain_images)
         self._controller = Controller(
             server, settings=core, clock=lambda: datetime.now(UTC), report=self._report, observed=metrics.observe_conditions
         )

@@ -26,6 +26,8 @@ class RuntimeSettings(BaseModel):
     """Prefix put before toolchain images, for a mirror."""
     toolchain_images: dict[str, str] = Field(default_factory=dict)
     """`<backend>/<release>` to the image to use instead of the matrix's."""
+    toolchains_file: str | None = None
+    """Releases, flags and GPUs that the installation adds to the matrix: a file in the format of `toolchains.json`."""
     log_level: str = Field(default="INFO", pattern="^(DEBUG|INFO|WARNING|ERROR)$")
     http_host: str = "0.0.0.0"
     http_port: int = Field(default=8080, ge=0, le=65535)

@@ -2,10 +2,12 @@
 
 from typing import Any
 
+from vertical_engines.contract.additions import needed_for
 from vertical_engines.contract.build import EXIT_USER_ERROR, REQUEST_VARIABLE, BuildRequest
 from vertical_engines.contract.frozen import digest
 from vertical_engines.contract.reasons import Reason
 from vertical_engines.contract.serving import MODEL_PATH, STORE_PATH
+from vertical_engines.contract.toolchains import Toolchains
 from vertical_operator.api.v1alpha1.engine import Engine
 from vertical_operator.api.v1alpha1.group import ENGINE, ENGINE_KEY_ANNOTATION, INTENT_ANNOTATION, JOB
 from vertical_operator.core.intents import Manifest
@@ -76,10 +78,16 @@ def _model_folder(engine: Engine) -> str:
     return f"{MODEL_PATH}/{claim.path}".rstrip("/") if claim else MODEL_PATH
 
 
-def _build(engine: Engine) -> Manifest:
+def _additions(engine: Engine, settings: OperatorSettings) -> Toolchains | None:
+    toolchain = engine.spec.identity.toolchain
+    row = settings.matrix.release(backend=toolchain.backend, name=toolchain.release)
+    return needed_for(row, settings.matrix) if row else None
+
+
+def _build(engine: Engine, settings: OperatorSettings) -> Manifest:
     identity, scheduling = engine.spec.identity, engine.spec.scheduling
     # The kubelet expands $(NAME) and $$ in values; doubled, every $ arrives as it was.
-    request = BuildRequest(key=engine.spec.key, identity=identity).to_json().replace("$", "$$")
+    request = BuildRequest(key=engine.spec.key, identity=identity, toolchains=_additions(engine, settings)).to_json().replace("$", "$$")
     return container(
         "build",
         identity.toolchain.image,
@@ -122,7 +130,7 @@ def build_job(engine: Engine, settings: OperatorSettings) -> Manifest:
     spec = pod_spec(
         volumes=[TOOLS_VOLUME, source_volume(engine), claim_volume("store", engine.spec.store.claim_name), SCRATCH_VOLUME],
         init=_fetch(engine),
-        main=_build(engine),
+        main=_build(engine, settings),
         nodes=node_selector(scheduling.node_selector, identity.accelerator),
         tolerated=tolerations(scheduling.tolerations, identity.accelerator),
         pull_secrets=[secret.name for secret in scheduling.image_pull_secrets],

@@ -1,5 +1,6 @@
 """The ConfigMap with the serving plan and the SLM's Triton configuration; immutable, its name holds a digest of its content."""
 
+from vertical_engines.contract.additions import needed_for
 from vertical_engines.contract.frozen import digest
 from vertical_engines.contract.serving import PLAN_NAME, STORE_PATH, ServingPlan, config_name
 from vertical_engines.contract.triton_config import GENERATOR_INPUTS, GENERATOR_OUTPUTS, ModelConfig
@@ -23,6 +24,7 @@ def serving_plan(target: Target) -> ServingPlan:
         model_version=target.model_version,
         entrypoint=spec.pipeline.entrypoint,
         toolchain=target.identity.toolchain,
+        toolchains=needed_for(target.release, target.matrix),
         gpu_product=accelerator.product if accelerator else None,
         build=target.identity.build,
         response_cache_models=list(cache.models) if cache else [],
