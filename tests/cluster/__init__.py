@@ -32,7 +32,7 @@ From Python:
     cluster.kubectl("get", "pods", namespace="place")                 -> str, ClusterError when it fails
     cluster.apply(Path("x.yaml") | "text" | {...} | [{...}], namespace=...)     server-side, forced
     cluster.refused(object, namespace=...)    -> what the server said when it refused (AssertionError if it accepted)
-    cluster.get("vsvc", "poi-matching", namespace=...)                -> dict | None
+    cluster.get("vsvc", "poi-matching", namespace=...)                -> dict | None; cluster.the(...) when it must be there
     cluster.objects("pods", namespace=..., selector="a=b")            -> list[dict]
     cluster.delete("vsvc", "poi-matching", namespace=..., wait=True)
     cluster.wait("vsvc", "poi-matching", "Ready", status="True", namespace=..., timeout=120)  -> dict

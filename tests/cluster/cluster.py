@@ -66,6 +66,12 @@ class Cluster:
         found: Object | None = json.loads(text) if text.strip() else None
         return found
 
+    def the(self, kind: str, name: str, *, namespace: str | None = None) -> Object:
+        """The object that must be there. Raises AssertionError when it is not, which `eventually` takes as "not yet"."""
+        found = self.get(kind, name, namespace=namespace)
+        assert found, f"there is no {kind} {name} in {namespace or 'the cluster'}"
+        return found
+
     def objects(self, kind: str, *, namespace: str | None = None, selector: str = "") -> list[Object]:
         """Objects of a kind; of all namespaces when none is given."""
         everywhere = [] if namespace else ["-A"]

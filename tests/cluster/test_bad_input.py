@@ -106,12 +106,12 @@ def test_child_name_taken_by_somebody_else(operator: Cluster, namespace: str) ->
     operator.apply(example("poi-matching-cpu", change=only_realtime), namespace=namespace)
     seen = await_reason(operator, KIND, NAME, namespace=namespace, condition="Stalled", reason="NotOwned")
     assert f"{NAME}-realtime" in seen["message"]
-    assert operator.get("service", f"{NAME}-realtime", namespace=namespace)["spec"]["selector"] == {"app": "theirs"}
+    assert operator.the("service", f"{NAME}-realtime", namespace=namespace)["spec"]["selector"] == {"app": "theirs"}
     operator.delete("service", f"{NAME}-realtime", namespace=namespace)
     await_serving(operator, NAME, namespace=namespace)
 
 
 def test_operator_never_restarted(operator: Cluster) -> None:
     """After everything above: no bad input ended its process."""
-    pod = operator.get("pod", operator_pod(operator), namespace=OPERATOR_NAMESPACE)
+    pod = operator.the("pod", operator_pod(operator), namespace=OPERATOR_NAMESPACE)
     assert pod["status"]["containerStatuses"][0]["restartCount"] == 0

@@ -37,9 +37,9 @@ def test_dead_stub_is_noticed_and_serving_again(operator: Cluster, namespace: st
     kill_container(operator, namespace=namespace, pod=pod["metadata"]["name"], container="triton", process="triton_python_backend_stub")
 
     def restarted() -> bool:
-        found = operator.get("pod", pod["metadata"]["name"], namespace=namespace)
+        found = operator.the("pod", pod["metadata"]["name"], namespace=namespace)
         states = {each["name"]: each for each in found["status"]["containerStatuses"]}
-        return states["triton"]["restartCount"] >= 1 and states["triton"]["ready"]
+        return bool(states["triton"]["restartCount"] >= 1 and states["triton"]["ready"])
 
     eventually("triton was restarted and is ready", restarted, timeout=90)
     assert ask(operator, NAME, "realtime", namespace=namespace).matched

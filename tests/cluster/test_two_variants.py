@@ -89,7 +89,7 @@ def test_engine_is_reused_by_a_second_service(operator: Cluster, home: str) -> N
     shared = placements(second)["realtime", "cpu"]
     assert shared["engine"] == placements(first)["realtime", "cpu"]["engine"]
     assert {job["metadata"]["uid"] for job in operator.objects("jobs", namespace=home)} == jobs, "nothing was built again"
-    owners = {owner["name"] for owner in operator.get("engine", shared["engine"], namespace=home)["metadata"]["ownerReferences"]}
+    owners = {owner["name"] for owner in operator.the("engine", shared["engine"], namespace=home)["metadata"]["ownerReferences"]}
     assert owners == {NAME, "second"}
 
     operator.delete(KIND, "second", namespace=home)
@@ -101,12 +101,12 @@ def test_engine_is_reused_by_a_second_service(operator: Cluster, home: str) -> N
 @pytest.mark.parametrize("kind", ["deployment", "service"])
 def test_deleted_child_comes_back(operator: Cluster, home: str, kind: str) -> None:
     name = f"{NAME}-realtime-cpu" if kind == "deployment" else f"{NAME}-realtime"
-    old = operator.get(kind, name, namespace=home)["metadata"]["uid"]
+    old = operator.the(kind, name, namespace=home)["metadata"]["uid"]
     operator.delete(kind, name, namespace=home, wait=False)
 
     def replaced() -> bool:
         found = operator.get(kind, name, namespace=home)
-        return bool(found) and found["metadata"]["uid"] != old
+        return found is not None and bool(found["metadata"]["uid"] != old)
 
     eventually(f"{kind} is made anew", replaced)
     await_serving(operator, NAME, namespace=home)
@@ -115,14 +115,14 @@ def test_deleted_child_comes_back(operator: Cluster, home: str, kind: str) -> No
 
 def test_drift_is_repaired(operator: Cluster, home: str) -> None:
     workload, service = f"{NAME}-background-cpu", f"{NAME}-background"
-    image = operator.get("deployment", workload, namespace=home)["spec"]["template"]["spec"]["containers"][0]["image"]
+    image = operator.the("deployment", workload, namespace=home)["spec"]["template"]["spec"]["containers"][0]["image"]
     operator.kubectl("patch", "service", service, "--type=merge", "-p", '{"spec":{"selector":{"app":"nothing"}}}', namespace=home)
     operator.kubectl("set", "image", f"deployment/{workload}", "triton=registry.invalid/other:1", namespace=home)
 
     def repaired() -> bool:
-        deployment = operator.get("deployment", workload, namespace=home)
-        selector = operator.get("service", service, namespace=home)["spec"]["selector"]
-        return deployment["spec"]["template"]["spec"]["containers"][0]["image"] == image and "app" not in selector
+        deployment = operator.the("deployment", workload, namespace=home)
+        selector = operator.the("service", service, namespace=home)["spec"]["selector"]
+        return bool(deployment["spec"]["template"]["spec"]["containers"][0]["image"] == image and "app" not in selector)
 
     eventually("image and selector are as they were", repaired)
     await_serving(operator, NAME, namespace=home)
@@ -135,9 +135,8 @@ def test_label_taken_away_comes_back(operator: Cluster, home: str) -> None:
     operator.kubectl("label", "service", name, "app.kubernetes.io/managed-by-", namespace=home)
 
     def labelled() -> bool:
-        return (
-            operator.get("service", name, namespace=home)["metadata"]["labels"].get("app.kubernetes.io/managed-by") == "vertical-operator"
-        )
+        labels = operator.the("service", name, namespace=home)["metadata"]["labels"]
+        return bool(labels.get("app.kubernetes.io/managed-by") == "vertical-operator")
 
     eventually("the label is back", labelled)
 
