@@ -42,9 +42,9 @@ RUN find /code -name __pycache__ -prune -exec rm -r {} + \
  && python3 -m compileall -q --invalidation-mode unchecked-hash -s /code -p /opt/venv/lib/python3.11/site-packages /code
 
 FROM debian:12-slim
-# libpython3.11: what Triton's stub for 3.11 is linked against. busybox-static: copied into any user's image to fetch models and pipelines.
+# libpython3.11: what Triton's stub for 3.11 is linked against. busybox-static: copied into any user's image to fetch models and pipelines. ca-certificates: models over the network.
 RUN apt-get update \
- && apt-get install -y --no-install-recommends python3 libpython3.11 busybox-static \
+ && apt-get install -y --no-install-recommends python3 libpython3.11 busybox-static ca-certificates \
  && rm -rf /var/lib/apt/lists/* /var/log/* /usr/share/doc/* /usr/share/man/* \
  && useradd --uid 1000 --no-create-home --home-dir /tmp --shell /usr/sbin/nologin vertical
 COPY --from=dependencies /opt/tritonserver /opt/tritonserver
@@ -56,7 +56,7 @@ ENV PATH=/opt/venv/bin:/opt/tritonserver/bin:/usr/local/bin:/usr/bin:/bin \
     PYTHONUNBUFFERED=1
 USER 1000:1000
 # What was trimmed away must not be missed: by the interpreter, by Triton's stub, by the server.
-RUN python3 -c "import openvino_genai, tritonclient.grpc, tokenizers, safetensors, vertical_engines.cli" \
+RUN python3 -c "import openvino_genai, tritonclient.grpc, tokenizers, safetensors, vertical_engines.cli, vertical_engines.sources.hub, vertical_engines.sources.hub_cache, vertical_engines.sources.object_store" \
  && for part in bin/tritonserver backends/python/triton_python_backend_stub caches/local/libtritoncache_local.so; do \
       ! ldd "/opt/tritonserver/$part" | grep 'not found' || exit 1; \
     done

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from vertical_engines.contract.fetch import CREDENTIALS_PATH, HUB_CACHE_PATH, PROGRESS_PORT
 from vertical_engines.contract.serving import (
     CONFIG_PATH,
     GUARD_PORT,
@@ -42,8 +43,25 @@ def main() -> None:
 
 
 @app.command()
+def fetch(
+    model: Annotated[Path, typer.Option(help="Folder to fill: files/ and source.json.")] = Path(MODEL_PATH),
+    credentials: Annotated[Path, typer.Option(help="Folder with the source's Secret.")] = Path(CREDENTIALS_PATH),
+    hub_cache: Annotated[Path, typer.Option(help="Folder with a hub's cache, for offline use.")] = Path(HUB_CACHE_PATH),
+    progress_port: Annotated[int, typer.Option(help="Port that shows the newest line of progress.")] = PROGRESS_PORT,
+    termination_log: TerminationLog = Path(TERMINATION_LOG),
+) -> None:
+    """Fetch the model that VERTICAL_FETCH_REQUEST names from a hub or an object store, and verify it. Exit codes as for build."""
+    from vertical_engines.commands.fetch import run_fetch
+
+    raise typer.Exit(
+        run_fetch(model=model, credentials=credentials, hub_cache=hub_cache, port=progress_port, termination_log=termination_log)
+    )
+
+
+@app.command()
 def build(
     model: Annotated[Path, typer.Option(help="Folder with the model's files.")] = Path(MODEL_PATH),
+    source_record: Annotated[Path | None, typer.Option(help="What fetch says that it fetched.")] = None,
     store: Store = Path(STORE_PATH),
     termination_log: TerminationLog = Path(TERMINATION_LOG),
     plan: Annotated[bool, typer.Option("--plan", help="Print the commands of conversion and build; run none of them.")] = False,
@@ -51,8 +69,9 @@ def build(
     """Build the engine that VERTICAL_BUILD_REQUEST asks for. Exit 0: it stands; 65: correct the request; 75: try again."""
     from vertical_engines.commands.build import run_build, run_plan
 
-    work = run_plan if plan else run_build
-    raise typer.Exit(work(model=model, store=store, termination_log=termination_log))
+    if plan:
+        raise typer.Exit(run_plan(model=model, store=store, termination_log=termination_log))
+    raise typer.Exit(run_build(model=model, source_record=source_record, store=store, termination_log=termination_log))
 
 
 @app.command()

@@ -7,6 +7,7 @@ RETRYABLE = frozenset(
     {
         Reason.STORE_FULL,
         Reason.STORE_UNAVAILABLE,
+        Reason.MODEL_SOURCE_UNAVAILABLE,
         Reason.BUILD_FAILED,
         Reason.BUILD_OUT_OF_MEMORY,
         Reason.ENGINE_MISSING,

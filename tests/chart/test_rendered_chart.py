@@ -75,6 +75,10 @@ def test_the_process_understands_every_setting_of_the_chart(render: Render) -> N
     assert list(settings.watch_namespaces) == values["watchNamespaces"]
     assert settings.toolchain_images == values["toolchainImages"]
     assert settings.image_registry == values["imageRegistry"]
+    sources = values["modelSources"]
+    roads = [settings.hub_endpoint, settings.model_proxy, settings.model_no_proxy]
+    assert roads == [sources[name] for name in ("hubEndpoint", "proxy", "noProxy")]
+    assert settings.offline is True
     assert set(environment(render("-f", str(SHAPES[0])))) <= {f"OPERATOR_{name.upper()}" for name in RuntimeSettings.model_fields}
 
 

@@ -75,6 +75,23 @@ SECOND = {
 }
 CACHE = {"size": "64Mi", "models": ["generator"]}
 OTHER_CHAIN = {"backend": "TensorRTLLM", "release": "24.09"}
+HUB = {
+    "repository": "org/model",
+    "revision": "v1.0",
+    "path": "gguf",
+    "files": ["*q8_0.gguf"],
+    "tokenSecretRef": {"name": "hub", "key": "token"},
+    "endpoint": "https://hub.example.com",
+    "proxy": "http://proxy.example.com:3128",
+    "cache": {"claimName": "hub-cache", "path": "hub"},
+}
+OBJECT_STORE = {
+    "uri": "s3://models/small/v1",
+    "endpoint": "http://minio.storage:9000",
+    "region": "eu-central-1",
+    "proxy": "http://proxy.example.com:3128",
+    "secretRef": {"name": "models"},
+}
 
 VALID: tuple[tuple[str, list[tuple[str, Any]]], ...] = (
     ("the smallest one", []),
@@ -93,6 +110,9 @@ VALID: tuple[tuple[str, list[tuple[str, Any]]], ...] = (
     ("a toleration for everything", [(f"{VARIANT}.placements.0.tolerations", [{"operator": "Exists"}])]),
     ("model in a claim", [("spec.model.source", {"persistentVolumeClaim": {"claimName": "models", "path": "a/b-1.3b"}})]),
     ("model in a hub", [("spec.model.source", {"huggingFace": {"repository": "org/model", "revision": "main"}})]),
+    ("model in a hub, every field", [("spec.model.source", {"huggingFace": HUB})]),
+    ("model in an object store", [("spec.model.source", {"objectStore": {"uri": "s3://models/small/v1"}})]),
+    ("model in an object store, every field", [("spec.model.source", {"objectStore": OBJECT_STORE})]),
     ("a store of its own", [("spec.engineStore", {"volumeClaimTemplate": {"size": "2Gi"}})]),
     ("a name of 40 characters", [("metadata.name", "a" * 40)]),
     ("pull secrets", [("spec.imagePullSecrets", [{"name": "registry"}])]),
@@ -160,6 +180,9 @@ WORDED_BY_EACH: tuple[tuple[str, list[tuple[str, Any]]], ...] = (
     ("a size without meaning", [(f"{VARIANT}.responseCache", {"size": "much", "models": ["generator"]})]),
     ("an upper-case variant", [(f"{VARIANT}.name", "Realtime")]),
     ("a negative number of replicas", [(f"{VARIANT}.placements.0.replicas", -1)]),
+    ("a proxy with a password", [("spec.model.source", {"huggingFace": {**HUB, "proxy": "http://me:secret@proxy:3128"}})]),
+    ("a repository that climbs", [("spec.model.source", {"huggingFace": {**HUB, "repository": "../model"}})]),
+    ("an object store of another kind", [("spec.model.source", {"objectStore": {"uri": "ftp://models/small"}})]),
     ("no image reference", [("spec.pipeline.image.reference", REMOVED)]),
 )
 """Refused by both, each in its own words."""

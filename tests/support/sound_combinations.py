@@ -23,6 +23,8 @@ COPIED = {
 """From the configuration of an engine that was built before."""
 
 GOOD: tuple[tuple[str, list[Change]], ...] = (
+    ("a model in a hub", [("spec.model.source", {"huggingFace": {"repository": "org/model", "revision": "main"}})]),
+    ("a model in an object store", [("spec.model.source", {"objectStore": {"uri": "s3://models/small"}})]),
     ("the smallest one on CPU", []),
     ("in flight on CPU with prefixes", [(f"{PLUGIN}.paged_kv_cache", True), PREFIX]),
     *((f"T4 contiguous on {release}", on(T4, release, paged=False)) for release in ("24.04", "24.05", "24.06", "24.07", "24.08", "24.09")),

@@ -5,19 +5,22 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from vertical_engines.builders.host import instruction_set
-from vertical_engines.builders.protocol import Builder, SourceModel
+from vertical_engines.builders.origin import refuse_moved, source_digest, source_files
+from vertical_engines.builders.protocol import Builder
 from vertical_engines.contract.build import BuildRequest
 from vertical_engines.contract.engine import short_key
-from vertical_engines.contract.frozen import digest
+from vertical_engines.contract.fetch import FetchedSource
 from vertical_engines.contract.manifest import Manifest, limits_text
 from vertical_engines.progress import Say, megabytes
 from vertical_engines.store.failures import EngineCorrupt, EngineMissing
 from vertical_engines.store.protocol import EngineStore
-from vertical_engines.store.reading import engine_files, file_digest
+from vertical_engines.store.reading import engine_files
 
 
-def build_engine(request: BuildRequest, *, builder: Builder, model: Path, store: EngineStore, say: Say) -> Manifest:
-    """The manifest of the engine, built by this call or an earlier one. Raises `Failure`."""
+def build_engine(
+    request: BuildRequest, *, builder: Builder, model: Path, store: EngineStore, fetched: FetchedSource | None = None, say: Say
+) -> Manifest:
+    """The manifest of the engine, built by this call or an earlier one; `fetched` is what `fetch` said of the model. Raises `Failure`."""
     key, toolchain = request.key, request.identity.toolchain
     say(f"engine {short_key(key)}: {limits_text(request.identity.build)}, toolchain {toolchain.backend} {toolchain.release}")
     with store.hold(key):
@@ -27,6 +30,8 @@ def build_engine(request: BuildRequest, *, builder: Builder, model: Path, store:
         say("[1/5] checking the model")
         source = builder.check(request.identity, model=model)
         say(f"found {source.description}")
+        model_files = source_files(source)
+        refuse_moved(request, model_files, fetched=fetched, engines=store.engines())
         with store.stage(key, needed=source.needed) as staged:
             say(f"[2/5] building in {staged}")
             with store.writing():
@@ -41,7 +46,9 @@ def build_engine(request: BuildRequest, *, builder: Builder, model: Path, store:
                 identity=request.identity,
                 files=engine_files(staged),
                 versions=builder.versions(),
-                source_digest=_source_digest(source),
+                source_digest=source_digest(model_files),
+                source_revision=fetched.revision if fetched else None,
+                source_files=model_files,
                 gpu=builder.gpu(),
                 host_isa=instruction_set(),
                 smoke_test=smoke,
@@ -66,10 +73,3 @@ def _standing(store: EngineStore, *, key: str, say: Say) -> Manifest | None:
         return None
     say(f"engine {short_key(key)} stands in the store since {manifest.built_at}: nothing to build")
     return manifest
-
-
-def _source_digest(source: SourceModel) -> str:
-    """sha256 of the one model file, or of the names and sha256 of several."""
-    if len(source.files) == 1:
-        return file_digest(source.files[0])
-    return digest({path.name: file_digest(path) for path in source.files})

@@ -11,6 +11,7 @@ from vertical_engines.builders.building import build_engine
 from vertical_engines.builders.selection import builder_for, known_builder
 from vertical_engines.commands.ending import run_to_end
 from vertical_engines.contract.build import REQUEST_VARIABLE, BuildOutcome, BuildRequest
+from vertical_engines.contract.fetch import FetchedSource
 from vertical_engines.contract.reasons import Reason
 from vertical_engines.failure import Failure
 from vertical_engines.progress import progress
@@ -38,14 +39,20 @@ def read_request(text: str | None) -> BuildRequest:
     return request
 
 
-def run_build(*, model: Path, store: Path, termination_log: Path) -> int:
+def read_source_record(path: Path | None) -> FetchedSource | None:
+    """What `fetch` left; None for a source that is copied or mounted."""
+    return FetchedSource.model_validate_json(path.read_text(encoding="utf-8")) if path else None
+
+
+def run_build(*, model: Path, source_record: Path | None = None, store: Path, termination_log: Path) -> int:
     """Build, or find built; returns the exit code."""
     say = progress()
 
     def work() -> BuildOutcome:
         request = read_request(os.environ.get(REQUEST_VARIABLE))
         builder = builder_for(request.identity.toolchain.backend)
-        manifest = build_engine(request, builder=builder, model=model, store=VolumeStore(store, say=say), say=say)
+        fetched = read_source_record(source_record)
+        manifest = build_engine(request, builder=builder, model=model, store=VolumeStore(store, say=say), fetched=fetched, say=say)
         return BuildOutcome(manifest=manifest.summary())
 
     return run_to_end(work, termination_log=termination_log, say=say)

@@ -16,17 +16,13 @@ Weights = Literal["source", "float16", "bfloat16", "int8", "int4", "fp8"]
 KvLayout = Literal["contiguous", "paged"]
 
 
-class SecretReference(Frozen):
-    """A Secret in the namespace of the object that names it."""
-
-    name: str
-    key: str | None = None
-
-
 class HuggingFaceSource(Frozen):
     repository: str
     revision: str
-    token_secret_ref: SecretReference | None = None
+    path: str | None = None
+    """Folder of the repository that holds the model; None: its root."""
+    files: list[str] | None = None
+    """Patterns of the files that are wanted; None: chosen by kind."""
 
 
 class ImageSource(Frozen):
@@ -41,12 +37,13 @@ class ClaimSource(Frozen):
 
 class ObjectStoreSource(Frozen):
     uri: str
-    endpoint: str | None = None
-    secret_ref: SecretReference | None = None
 
 
 class ModelSource(Frozen):
-    """Where the weights come from: exactly one field is set (the schema of both kinds enforces it)."""
+    """Where the weights come from: exactly one field is set (the schema of both kinds enforces it).
+
+    Endpoints, proxies and Secrets are a road to the bytes, not the bytes: `contract.fetch.ModelAccess` holds them.
+    """
 
     hugging_face: HuggingFaceSource | None = None
     image: ImageSource | None = None
@@ -94,11 +91,8 @@ class EngineIdentity(Frozen):
     accelerator: Accelerator | None = None
 
     def key(self) -> str:
-        """The engine key: 64 hex digits. Secrets and endpoints name a road to the bytes, not the bytes, so they are left out."""
+        """The engine key: 64 hex digits."""
         content = self.model_dump(mode="json", by_alias=True, exclude_none=True)
-        content["source"].get("huggingFace", {}).pop("tokenSecretRef", None)
-        for road in ("endpoint", "secretRef"):
-            content["source"].get("objectStore", {}).pop(road, None)
         return digest({"contractVersion": CONTRACT_VERSION, **content})
 
 

@@ -35,6 +35,10 @@ class Manifest(Frozen):
     """Name and version of everything that took part, as found at build time."""
     source_digest: str | None = None
     """sha256 of the model files as they were read."""
+    source_revision: str | None = None
+    """Commit that the source's revision stood for, where the source has commits."""
+    source_files: list[EngineFile] = Field(default_factory=list)
+    """The model files that the engine was built from: another build from the same source has to find the same."""
     gpu: str | None = None
     """Product name seen at build time; None on CPU."""
     host_isa: str | None = None
@@ -57,6 +61,7 @@ class Manifest(Frozen):
             gpu=self.gpu,
             verified=self.smoke_test is not None,
             versions=self.versions,
+            source_revision=self.source_revision,
         )
 
 
@@ -71,6 +76,7 @@ class ManifestSummary(Frozen):
     gpu: str | None = None
     verified: bool = False
     versions: dict[str, str] = Field(default_factory=dict)
+    source_revision: str | None = None
 
 
 class RuntimeFacts(Frozen):

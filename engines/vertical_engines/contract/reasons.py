@@ -26,12 +26,14 @@ class Reason(str, Enum):
     NO_MATCHING_GPU = "NoMatchingGPU"
     UNKNOWN_TOOLCHAIN = "UnknownToolchain"
     UNSUPPORTED_BUILD_FLAG = "UnsupportedBuildFlag"
-    UNSUPPORTED_MODEL_SOURCE = "UnsupportedModelSource"
     GPU_ARCH_UNSUPPORTED = "GpuArchUnsupported"
     KV_CACHE_BATCHING_CONFLICT = "KvCacheBatchingConflict"
     RESPONSE_CACHE_CONFLICT = "ResponseCacheConflict"
     MODEL_NOT_FOUND = "ModelNotFound"
     MODEL_INVALID = "ModelInvalid"
+    MODEL_ACCESS_DENIED = "ModelAccessDenied"
+    MODEL_SOURCE_UNAVAILABLE = "ModelSourceUnavailable"
+    MODEL_SOURCE_MOVED = "ModelSourceMoved"
     PIPELINE_INVALID = "PipelineInvalid"
     IMAGE_UNAVAILABLE = "ImageUnavailable"
     STORE_FULL = "StoreFull"
@@ -97,7 +99,6 @@ REASONS: dict[Reason, tuple[str, str]] = {
     ),
     Reason.UNKNOWN_TOOLCHAIN: ("The compatibility matrix has no such backend and release.", "Use a release that the message lists."),
     Reason.UNSUPPORTED_BUILD_FLAG: ("The release does not know a build flag.", "Remove the flag, or choose a release that has it."),
-    Reason.UNSUPPORTED_MODEL_SOURCE: ("This version can't fetch from that kind of source yet.", "Use an image or a PersistentVolumeClaim."),
     Reason.GPU_ARCH_UNSUPPORTED: ("The release does not run on that GPU.", "Choose a release of the list in the message."),
     Reason.KV_CACHE_BATCHING_CONFLICT: (
         "In-flight batching or prefix caching needs a paged KV cache.",
@@ -109,6 +110,18 @@ REASONS: dict[Reason, tuple[str, str]] = {
     ),
     Reason.MODEL_NOT_FOUND: ("The path does not exist in the model source.", "Correct spec.model.source; the message lists what is there."),
     Reason.MODEL_INVALID: ("The files are not a model that this backend can read.", "Check the source; the message says what was found."),
+    Reason.MODEL_ACCESS_DENIED: (
+        "The hub or object store refuses the model to these credentials.",
+        "Put a token that may read it into the Secret that the source names; accept the licence of a gated model.",
+    ),
+    Reason.MODEL_SOURCE_UNAVAILABLE: (
+        "The model source can't be reached, or sends damaged files, or its Secret is missing.",
+        "Check endpoint, proxy, Secret and the network; it is tried again by itself.",
+    ),
+    Reason.MODEL_SOURCE_MOVED: (
+        "The source gives other files under the same revision than before.",
+        "Pin the revision to a commit, or change spec.model.revision to take the new files.",
+    ),
     Reason.PIPELINE_INVALID: (
         "The pipeline image lacks the path, the entry model or a valid config.pbtxt.",
         "Correct spec.pipeline or the image.",

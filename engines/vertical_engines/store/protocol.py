@@ -1,5 +1,6 @@
 """What an engine store can do, whatever kind it is."""
 
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
@@ -19,6 +20,10 @@ class EngineStore(Protocol):
 
     def open(self, key: str, *, digests: bool = False) -> Manifest:
         """The manifest of a published engine whose files are all there. Raises EngineMissing or EngineCorrupt."""
+        ...
+
+    def engines(self) -> Iterator[Manifest]:
+        """The manifests of all published engines that can be read, by key; what is damaged is left out."""
         ...
 
     def stage(self, key: str, *, needed: int) -> AbstractContextManager[Path]:

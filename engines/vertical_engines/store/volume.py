@@ -4,7 +4,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from vertical_engines.contract.manifest import MANIFEST_NAME, Manifest
@@ -13,7 +13,7 @@ from vertical_engines.failure import Failure
 from vertical_engines.progress import Say
 from vertical_engines.store import locks
 from vertical_engines.store.durable import sync_file, sync_tree, write_durably
-from vertical_engines.store.failures import free_bytes, storage_errors, store_full, store_unavailable
+from vertical_engines.store.failures import EngineCorrupt, EngineMissing, free_bytes, storage_errors, store_full, store_unavailable
 from vertical_engines.store.reading import open_engine
 
 KEY = re.compile(r"[0-9a-f]{64}")
@@ -41,6 +41,12 @@ class VolumeStore:
 
     def open(self, key: str, *, digests: bool = False) -> Manifest:
         return open_engine(self.root, key, digests=digests)
+
+    def engines(self) -> Iterator[Manifest]:
+        for folder in sorted(self.root.iterdir()) if self.root.is_dir() else []:
+            if KEY.fullmatch(folder.name):
+                with suppress(EngineMissing, EngineCorrupt):
+                    yield self.open(folder.name)
 
     @contextmanager
     def stage(self, key: str, *, needed: int) -> Iterator[Path]:

@@ -13,12 +13,20 @@ from vertical_operator.core.complaints import complaint, last_failure
 from vertical_operator.core.names import build_job_name
 from vertical_operator.core.observed import JobState, ObservedEngine
 from vertical_operator.core.pods import PodState
-from vertical_operator.core.render.build_job import scheduling_digest
+from vertical_operator.core.render.build_job import build_intent
 from vertical_operator.core.settings import OperatorSettings
 from vertical_operator.core.verdict import Verdict, after, foreign, stalled, until, waiting, well
 
-RETRYABLE = (Reason.STORE_FULL, Reason.STORE_UNAVAILABLE, Reason.BUILD_DEADLINE_EXCEEDED)
+RETRYABLE = (Reason.STORE_FULL, Reason.STORE_UNAVAILABLE, Reason.MODEL_SOURCE_UNAVAILABLE, Reason.BUILD_DEADLINE_EXCEEDED)
 """Failures that another attempt may not meet; every other stays, with its Job as the record."""
+
+PROGRESS_SECONDS = 10.0
+"""How often the status may show new progress."""
+
+OFFLINE = (
+    "this installation is offline: a model of a hub has to come from its cache on a PersistentVolumeClaim; "
+    "set spec.model.source.huggingFace.cache, or use an image or a claim as the source"
+)
 
 
 @dataclass(frozen=True)
@@ -30,6 +38,8 @@ class Build:
     failure: BuildFailure | None = None
     make: bool = False
     drop: JobState | None = None
+    progress: str = ""
+    """Of the fetch, for the status message alone: conditions stay as they are while bytes flow."""
 
 
 def build(engine: Engine, observed: ObservedEngine, *, settings: OperatorSettings, now: datetime) -> Build:
@@ -48,17 +58,21 @@ def build(engine: Engine, observed: ObservedEngine, *, settings: OperatorSetting
     pods = [pod for pod in observed.pods if pod.job == job.uid]
     if job.complete:
         return _finished(engine, job, pods=pods)
-    if job.intent != scheduling_digest(engine):
-        return Build(waiting(Reason.BUILDING, f"{JOB.name} {name} is made anew: scheduling of the Engine has changed"), drop=job)
-    return _failed(job, pods, settings=settings, now=now) if job.failed else _running(job, pods, settings=settings, now=now)
+    if job.intent != build_intent(engine, settings):
+        text = f"{JOB.name} {name} is made anew: scheduling of the Engine, or the road to its model, has changed"
+        return Build(waiting(Reason.BUILDING, text), drop=job)
+    return (
+        _failed(job, pods, settings=settings, now=now) if job.failed else _running(job, pods, observed=observed, settings=settings, now=now)
+    )
 
 
 def _start(engine: Engine, name: str, *, observed: ObservedEngine, settings: OperatorSettings, now: datetime) -> Build:
-    source = engine.spec.identity.source
-    if source.image is None and source.persistent_volume_claim is None:
-        return Build(stalled(Reason.UNSUPPORTED_MODEL_SOURCE, "this version fetches models from images and PersistentVolumeClaims only"))
+    source, cache = engine.spec.identity.source.persistent_volume_claim, engine.spec.access.cache
+    if settings.offline and engine.spec.identity.source.hugging_face and not cache:
+        return Build(stalled(Reason.MODEL_SOURCE_UNAVAILABLE, OFFLINE))
     needed = [(engine.spec.store.claim_name, "the engine store")]
-    needed += [(source.persistent_volume_claim.claim_name, "the model source")] if source.persistent_volume_claim else []
+    needed += [(source.claim_name, "the model source")] if source else []
+    needed += [(cache.claim_name, "the hub's cache")] if cache else []
     for claim, use in needed:
         live = observed.claims.get(claim)
         if live is None or live.deleting:
@@ -111,7 +125,7 @@ def translated(job: JobState, pods: list[PodState]) -> BuildFailure:
     return BuildFailure(reason=Reason.BUILD_FAILED, message=words)
 
 
-def _running(job: JobState, pods: list[PodState], *, settings: OperatorSettings, now: datetime) -> Build:
+def _running(job: JobState, pods: list[PodState], *, observed: ObservedEngine, settings: OperatorSettings, now: datetime) -> Build:
     live = [pod for pod in pods if not pod.over and not pod.deleting]
     problem = complaint(live, settings, now=now)
     deadline = after(job.started, settings.build_deadline, now=now)
@@ -124,4 +138,6 @@ def _running(job: JobState, pods: list[PodState], *, settings: OperatorSettings,
     if problem and problem.wake_after is not None:
         return Build(waiting(problem.reason, text, wake_after=problem.wake_after), failure=before)
     limit = f" (until {timestamp(deadline)} at most)" if job.started else ""
-    return Build(waiting(problem.reason if problem else Reason.BUILDING, text + limit), failure=before)
+    look_again = PROGRESS_SECONDS + 0.5 if observed.fetching_at else None
+    reason = problem.reason if problem else Reason.BUILDING
+    return Build(waiting(reason, text + limit, wake_after=look_again), failure=before, progress=observed.progress)

@@ -23,7 +23,7 @@ def engine_status(engine: Engine, build: Build, *, now: datetime) -> Manifest:
         observed_generation=generation,
         conditions=conditions(observations(build), previous=engine.status.conditions, generation=generation, now=now),
         state=Reason.READY.value if verdict.well else verdict.reason.value,
-        message=clipped(verdict.message),
+        message=clipped(f"{build.progress}; {verdict.message}" if build.progress else verdict.message),
         flags=limits_text(identity.build)[:64],
         gpu=f"{accelerator.product[:56]} x{accelerator.count}" if accelerator else "CPU",
         toolchain=f"{identity.toolchain.backend} {identity.toolchain.release}"[:64],

@@ -48,9 +48,8 @@ def engine_lookups(engine: Engine) -> Lookups:
         Ref(JOB, namespace, build_job_name(name)),
         Ref(JOB, namespace, remove_job_name(name)),
     ]
-    source = engine.spec.identity.source.persistent_volume_claim
-    if source:
-        gets.append(Ref(CLAIM, namespace, source.claim_name))
+    source, cache = engine.spec.identity.source.persistent_volume_claim, engine.spec.access.cache
+    gets += [Ref(CLAIM, namespace, claim.claim_name) for claim in (source, cache) if claim]
     if engine.metadata.deletion_timestamp:
         gets.append(Ref(NAMESPACE, None, namespace))
     return Lookups(gets=tuple(gets), lists=(Listing(POD, namespace, selector(labels(engine=name))),))

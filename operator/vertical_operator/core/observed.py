@@ -25,6 +25,9 @@ from vertical_operator.api.v1alpha1.group import (
 from vertical_operator.api.v1alpha1.parse import InvalidObject, parse
 from vertical_operator.core.pods import PodState, moment
 
+FETCH = "fetch"
+"""Container of a build's pod that fetches the model."""
+
 
 @dataclass(frozen=True)
 class ChildState:
@@ -196,6 +199,16 @@ class ObservedEngine:
     pods: tuple[PodState, ...] = ()
     """Pods of its Jobs only, oldest first."""
     namespace_terminating: bool = False
+    progress: str = ""
+    """What the fetching pod says of itself."""
+
+    @property
+    def fetching_at(self) -> str | None:
+        """IP address of the newest pod whose container `fetch` runs."""
+        addresses = [
+            pod.address for pod in self.pods if pod.address and not pod.over and any(c.name == FETCH and c.running for c in pod.containers)
+        ]
+        return addresses[-1] if addresses else None
 
     @classmethod
     def of(cls, objects: Iterable[dict[str, Any]]) -> "ObservedEngine":

@@ -22,6 +22,7 @@ class ContainerState:
     name: str
     image: str = ""
     ready: bool = False
+    running: bool = False
     restarts: int = 0
     waiting_reason: str = ""
     waiting_message: str = ""
@@ -39,6 +40,7 @@ class ContainerState:
             name=status.get("name", ""),
             image=image,
             ready=bool(status.get("ready")),
+            running="running" in state,
             restarts=status.get("restartCount", 0),
             waiting_reason=waiting.get("reason", ""),
             waiting_message=waiting.get("message", ""),
@@ -70,6 +72,8 @@ class PodState:
     placement: str = ""
     engine: str = ""
     revision: str = ""
+    address: str = ""
+    """IP address; empty until the pod has one."""
     phase: str = "Pending"
     ready: bool = False
     deleting: bool = False
@@ -95,6 +99,7 @@ class PodState:
             placement=labels.get(PLACEMENT_LABEL, ""),
             engine=labels.get(ENGINE_LABEL, ""),
             revision=(metadata.get("annotations") or {}).get(REVISION_ANNOTATION, ""),
+            address=status.get("podIP", ""),
             phase=status.get("phase", "Pending"),
             ready=conditions.get("Ready", {}).get("status") == "True",
             deleting="deletionTimestamp" in metadata,

@@ -18,6 +18,14 @@ class OperatorSettings(Frozen):
     """Prefix put before the images of the compatibility matrix, such as a mirror's host and folder; users' images stay as they are."""
     toolchain_images: dict[str, str] = Field(default_factory=dict)
     """Other images for rows of the matrix, by `<backend>/<release>`; the registry prefix is not put before these."""
+    hub_endpoint: str = ""
+    """Mirror of the hub for sources that name none; empty: the public one."""
+    model_proxy: str = ""
+    """HTTP proxy of fetches whose source names none."""
+    model_no_proxy: str = ""
+    """Hosts that are reached without the proxy, separated by commas."""
+    offline: bool = False
+    """There is no hub: a source of one needs its cache on a claim, and is told so at once."""
     build_deadline: int = 3600
     """activeDeadlineSeconds of a build Job."""
     build_retries: int = 3

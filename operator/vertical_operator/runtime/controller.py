@@ -2,7 +2,8 @@
 
 import itertools
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -32,7 +33,14 @@ Report = Callable[[Manifest, Transition], None]
 Observe = Callable[[Key, Manifest | None], None]
 """Told the status of an object after each look at it; None: it is gone."""
 
+Progress = Callable[[Key, str | None], Awaitable[str]]
+"""The newest line of an Engine's fetch, from the pod at an address; None: there is none to ask."""
+
 logger = logging.getLogger(__name__)
+
+
+async def no_progress(key: Key, address: str | None) -> str:
+    return ""
 
 
 class Controller:
@@ -46,7 +54,9 @@ class Controller:
         clock: Callable[[], datetime],
         report: Report,
         observed: Observe = lambda _key, _status: None,
+        progress: Progress = no_progress,
     ) -> None:
+        self._progress = progress
         self._cluster, self._settings, self._clock, self._report, self._observed = cluster, settings, clock, report, observed
         self._ids = itertools.count(1)
         self._echoes: dict[Key, str] = {}
@@ -60,6 +70,7 @@ class Controller:
         raw = await self._cluster.get(key.kind, namespace=key.namespace, name=key.name)
         if raw is None:
             self._echoes.pop(key, None)
+            await self._progress(key, None)
             self._observed(key, None)
             return None
         reconcile_id = next(self._ids)
@@ -98,8 +109,11 @@ class Controller:
     async def _plan_engine(self, raw: Manifest) -> tuple[Plan, list[Manifest]]:
         engine = parse(Engine, raw)
         live = await self._observe(engine_lookups(engine))
+        observed = ObservedEngine.of(live)
+        key = Key(raw["kind"], engine.metadata.namespace, engine.metadata.name)
+        observed = replace(observed, progress=await self._progress(key, observed.fetching_at))
         # The Engine itself belongs to what may be applied: its finalizer is.
-        return plan_engine(engine, ObservedEngine.of(live), settings=self._settings, now=self._clock()), [raw, *live]
+        return plan_engine(engine, observed, settings=self._settings, now=self._clock()), [raw, *live]
 
     async def _observe(self, lookups: Lookups) -> list[Manifest]:
         return await observe(lookups, cluster=self._cluster)

@@ -14,6 +14,7 @@ from vertical_operator.kube.client import ApiServer, connect
 from vertical_operator.kube.failures import ClusterFailure, Gone, Terminal
 from vertical_operator.kube.lease import Lease, LeaseLost, ServerLease
 from vertical_operator.kube.port import Manifest
+from vertical_operator.runtime.build_progress import BuildProgress
 from vertical_operator.runtime.controller import Controller
 from vertical_operator.runtime.events import EventRecorder
 from vertical_operator.runtime.fanout import Fanout
@@ -46,7 +47,13 @@ async def run(settings: RuntimeSettings) -> int:
     Raises NoAccess, and BadToolchains for a file of additions that can't be used.
     """
     core = OperatorSettings(
-        registry=settings.image_registry, toolchain_images=settings.toolchain_images, matrix=read_toolchains(settings.toolchains_file)
+        registry=settings.image_registry,
+        toolchain_images=settings.toolchain_images,
+        matrix=read_toolchains(settings.toolchains_file),
+        hub_endpoint=settings.hub_endpoint,
+        model_proxy=settings.model_proxy,
+        model_no_proxy=settings.model_no_proxy,
+        offline=settings.offline,
     )
     stop = asyncio.Event()
     _stop_on_signals(stop)
@@ -79,7 +86,12 @@ class Operator:
         self.vitals = Vitals(clock=clock, waiting=lambda: self._queue.depth, progressed_at=clock())
         self._recorder = EventRecorder(self._send_event, instance=settings.pod, clock=clock)
         self._controller = Controller(
-            server, settings=core, clock=lambda: datetime.now(UTC), report=self._report, observed=metrics.observe_conditions
+            server,
+            settings=core,
+            clock=lambda: datetime.now(UTC),
+            report=self._report,
+            observed=metrics.observe_conditions,
+            progress=BuildProgress(clock=clock).line,
         )
         self._resync = Resync(server, self._queue, namespaces=settings.watch_namespaces, interval=settings.resync_seconds)
 

@@ -28,6 +28,13 @@ class RuntimeSettings(BaseModel):
     """`<backend>/<release>` to the image to use instead of the matrix's."""
     toolchains_file: str | None = None
     """Releases, flags and GPUs that the installation adds to the matrix: a file in the format of `toolchains.json`."""
+    hub_endpoint: str = Field(default="", pattern=r"^(https?://[^\s@]+)?$")
+    """Mirror of the Hugging Face hub; empty: the public one."""
+    model_proxy: str = Field(default="", pattern=r"^(https?://[^\s@]+)?$")
+    """HTTP proxy for fetching models; without name and password, since everybody who may read pods would see them."""
+    model_no_proxy: str = ""
+    offline: bool = False
+    """No hub can be reached: sources of one must name a cache."""
     log_level: str = Field(default="INFO", pattern="^(DEBUG|INFO|WARNING|ERROR)$")
     http_host: str = "0.0.0.0"
     http_port: int = Field(default=8080, ge=0, le=65535)

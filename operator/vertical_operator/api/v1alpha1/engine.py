@@ -13,6 +13,7 @@ from vertical_operator.api.v1alpha1.metadata import ObjectMeta
 from vertical_operator.api.v1alpha1.rules import Rule, Ruled
 from vertical_operator.api.v1alpha1.scalars import Text, TritonName, distinct, list_map
 from vertical_operator.api.v1alpha1.service_status import Message, Short
+from vertical_operator.api.v1alpha1.sources import ModelAccess
 from vertical_operator.api.v1alpha1.variant import Resources, Toleration
 from vertical_operator.api.v1alpha1.vertical_service import ClaimReference, PullSecret
 
@@ -34,7 +35,7 @@ def _frozen(field: str) -> Rule:
 
 
 class EngineSpec(Ruled):
-    """Identity of the engine and where it is stored; immutable but for scheduling."""
+    """Identity of the engine and where it is stored; immutable but for scheduling and the access to the model."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
     rules: ClassVar[tuple[Rule, ...]] = tuple(_frozen(field) for field in ("key", "identity", "store", "modelName"))
@@ -48,6 +49,7 @@ class EngineSpec(Ruled):
     store: ClaimReference
     """Claim that holds the engine."""
     scheduling: Scheduling = Scheduling()
+    access: ModelAccess = ModelAccess()
 
 
 class FailureStatus(Frozen):

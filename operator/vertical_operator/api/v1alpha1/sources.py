@@ -5,11 +5,17 @@ from typing import Annotated, ClassVar
 from pydantic import ConfigDict, Field
 
 from vertical_engines.contract import engine
+from vertical_engines.contract.fetch import TOKEN_FILE
 from vertical_engines.contract.frozen import Frozen
 from vertical_operator.api.v1alpha1.rules import Rule, Ruled, exactly_one
-from vertical_operator.api.v1alpha1.scalars import FolderInClaim, FolderInImage, ImageReference, LongText, ObjectName, Text
+from vertical_operator.api.v1alpha1.scalars import FolderInClaim, FolderInImage, ImageReference, ObjectName, Text
 
 Revision = Annotated[str, Field(min_length=1, max_length=253)]
+
+
+Address = Annotated[str, Field(max_length=1024, pattern=r"^https?://[^\s@]+$")]
+"""Of a server or a proxy. No `@`: names and passwords belong into a Secret, which an address is not."""
+Pattern = Annotated[str, Field(min_length=1, max_length=253)]
 
 
 class SecretReference(Frozen):
@@ -19,7 +25,20 @@ class SecretReference(Frozen):
 
     name: ObjectName
     key: Text | None = None
-    """Key inside the Secret."""
+    """Key inside the Secret; left out: token."""
+
+
+class CredentialsReference(Frozen):
+    """A Secret in the same namespace."""
+
+    name: ObjectName
+
+
+class HubCache(Frozen):
+    """A folder of a PersistentVolumeClaim with a hub's cache, as `hf download --cache-dir` fills it."""
+
+    claim_name: ObjectName
+    path: FolderInClaim = ""
 
 
 class HuggingFaceSource(Frozen):
@@ -27,12 +46,22 @@ class HuggingFaceSource(Frozen):
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
-    repository: Revision
+    repository: Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?$")]
     """Owner and name, such as org/model."""
     revision: Revision
-    """Commit, tag or branch; a commit is best, since it is part of the engine key."""
+    """Commit, tag or branch; a commit is best, since it is part of the engine key. The Engine's status says which commit it stood for."""
+    path: FolderInClaim | None = None
+    """Folder of the repository that holds the model; left out: its root."""
+    files: Annotated[list[Pattern] | None, Field(max_length=32)] = None
+    """Patterns such as *q8_0.gguf; left out: configuration, tokenizer, and safetensors where there are any."""
     token_secret_ref: SecretReference | None = None
     """Secret that holds the access token."""
+    endpoint: Address | None = None
+    """Address of a mirror; left out: the installation's, else the public hub."""
+    proxy: Address | None = None
+    """HTTP proxy; left out: the installation's."""
+    cache: HubCache | None = None
+    """Read the model from this cache and use no network at all."""
 
 
 class ImageSource(Frozen):
@@ -57,16 +86,20 @@ class ClaimSource(Frozen):
 
 
 class ObjectStoreSource(Frozen):
-    """A prefix in an object store."""
+    """A prefix or an object in an S3-compatible object store."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
-    uri: Annotated[str, Field(max_length=1024, pattern=r"^[a-z][a-z0-9+.-]*://.+$")]
-    """Such as s3://bucket/prefix."""
-    endpoint: LongText | None = None
-    """Address of the store, when it is not the default of its scheme."""
-    secret_ref: SecretReference | None = None
-    """Secret with the credentials."""
+    uri: Annotated[str, Field(max_length=1024, pattern=r"^s3://[a-z0-9][a-z0-9.-]*(/[^\s]*)?$")]
+    """Such as s3://bucket/prefix. A file SHA256SUMS beside the model is honoured."""
+    endpoint: Address | None = None
+    """Address of an S3-compatible store; left out: Amazon's of the region."""
+    region: Text | None = None
+    """Left out: us-east-1."""
+    proxy: Address | None = None
+    """HTTP proxy; left out: the installation's."""
+    secret_ref: CredentialsReference | None = None
+    """Secret with the keys accessKeyId, secretAccessKey and, for passing credentials, sessionToken; left out: requests are not signed."""
 
 
 ONE_MODEL_SOURCE = Rule(
@@ -87,5 +120,38 @@ class ModelSource(Ruled):
     object_store: ObjectStoreSource | None = None
 
     def as_contract(self) -> engine.ModelSource:
-        """The same value as the images know it."""
-        return engine.ModelSource.model_validate(self.model_dump())
+        """The same value as the images know it: what the bytes depend on, without the road to them."""
+        return engine.ModelSource.model_validate(self.model_dump(exclude={"hugging_face": ROADS, "object_store": ROADS}))
+
+    def access(self) -> "ModelAccess":
+        """The road to the bytes."""
+        hub, store = self.hugging_face, self.object_store
+        if hub:
+            secret = (
+                SourceSecret(name=hub.token_secret_ref.name, key=hub.token_secret_ref.key or TOKEN_FILE) if hub.token_secret_ref else None
+            )
+            return ModelAccess(endpoint=hub.endpoint, proxy=hub.proxy, secret=secret, cache=hub.cache)
+        if store:
+            secret = SourceSecret(name=store.secret_ref.name) if store.secret_ref else None
+            return ModelAccess(endpoint=store.endpoint, region=store.region, proxy=store.proxy, secret=secret)
+        return ModelAccess()
+
+
+ROADS = {"token_secret_ref", "secret_ref", "endpoint", "region", "proxy", "cache"}
+
+
+class SourceSecret(Frozen):
+    """`key` is set where one entry of the Secret is wanted."""
+
+    name: ObjectName
+    key: Text | None = None
+
+
+class ModelAccess(Frozen):
+    """How a build gets at its model: changes nothing of the engine, so it may change."""
+
+    endpoint: Address | None = None
+    region: Text | None = None
+    proxy: Address | None = None
+    secret: SourceSecret | None = None
+    cache: HubCache | None = None

@@ -29,7 +29,6 @@ from vertical_operator.core.policies.number_types import fp8_attention_needs_fp8
 from vertical_operator.core.policies.openvino import openvino_lacks
 from vertical_operator.core.policies.policy import Policy
 from vertical_operator.core.policies.rendered import placeholder_is_left
-from vertical_operator.core.policies.source import source_cannot_be_fetched
 from vertical_operator.core.policies.toolchain import engine_path_is_gone
 from vertical_operator.core.settings import OperatorSettings
 
@@ -37,7 +36,6 @@ GpuProducts: TypeAlias = frozenset[str] | None
 """Products that nodes of the cluster have; None: not known (offline)."""
 
 POLICIES: tuple[Policy, ...] = (
-    source_cannot_be_fetched,
     engine_path_is_gone,
     backend_needs_gpu,
     backend_has_no_gpu,

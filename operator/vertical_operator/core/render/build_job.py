@@ -12,6 +12,7 @@ from vertical_operator.api.v1alpha1.engine import Engine
 from vertical_operator.api.v1alpha1.group import ENGINE, ENGINE_KEY_ANNOTATION, INTENT_ANNOTATION, JOB
 from vertical_operator.core.intents import Manifest
 from vertical_operator.core.names import build_job_name, labels, owner_reference
+from vertical_operator.core.render.fetch import FILES_PATH, RECORD_PATH, fetch_container, fetch_volumes, is_fetched
 from vertical_operator.core.render.pod import (
     SCRATCH_MOUNT,
     SCRATCH_VOLUME,
@@ -54,7 +55,9 @@ def source_volume(engine: Engine) -> Manifest:
     return claim_volume("model", claim.claim_name, read_only=True) if claim else empty_volume("model")
 
 
-def _fetch(engine: Engine) -> list[Manifest]:
+def _fetch(engine: Engine, settings: OperatorSettings) -> list[Manifest]:
+    if is_fetched(engine):
+        return [fetch_container(engine, settings)]
     identity = engine.spec.identity
     image, claim = identity.source.image, identity.source.persistent_volume_claim
     if image:
@@ -75,6 +78,8 @@ def _fetch(engine: Engine) -> list[Manifest]:
 
 def _model_folder(engine: Engine) -> str:
     claim = engine.spec.identity.source.persistent_volume_claim
+    if is_fetched(engine):
+        return FILES_PATH
     return f"{MODEL_PATH}/{claim.path}".rstrip("/") if claim else MODEL_PATH
 
 
@@ -88,10 +93,11 @@ def _build(engine: Engine, settings: OperatorSettings) -> Manifest:
     identity, scheduling = engine.spec.identity, engine.spec.scheduling
     # The kubelet expands $(NAME) and $$ in values; doubled, every $ arrives as it was.
     request = BuildRequest(key=engine.spec.key, identity=identity, toolchains=_additions(engine, settings)).to_json().replace("$", "$$")
+    record = ["--source-record", RECORD_PATH] if is_fetched(engine) else []
     return container(
         "build",
         identity.toolchain.image,
-        command=["vertical-engines", "build", "--model", _model_folder(engine), "--store", STORE_PATH],
+        command=["vertical-engines", "build", "--model", _model_folder(engine), *record, "--store", STORE_PATH],
         mounts=[
             mount("model", MODEL_PATH, read_only=identity.source.persistent_volume_claim is not None),
             mount("store", STORE_PATH),
@@ -102,8 +108,8 @@ def _build(engine: Engine, settings: OperatorSettings) -> Manifest:
     )
 
 
-def job(engine: Engine, *, name: str, spec: Manifest, key: str, **limits: Any) -> Manifest:
-    """A Job of an Engine around a pod; its digest of scheduling tells whether it was made for the Engine as it is now."""
+def job(engine: Engine, *, name: str, spec: Manifest, key: str, intent: str, **limits: Any) -> Manifest:
+    """A Job of an Engine around a pod; its `intent` tells whether it was made for the Engine as it is now."""
     own = labels(engine=engine.metadata.name)
     return {
         "apiVersion": JOB.api_version,
@@ -112,7 +118,7 @@ def job(engine: Engine, *, name: str, spec: Manifest, key: str, **limits: Any) -
             "name": name,
             "namespace": engine.metadata.namespace,
             "labels": own,
-            "annotations": {ENGINE_KEY_ANNOTATION: key, INTENT_ANNOTATION: scheduling_digest(engine)},
+            "annotations": {ENGINE_KEY_ANNOTATION: key, INTENT_ANNOTATION: intent},
             "ownerReferences": [owner_reference(ENGINE.name, engine.metadata)],
         },
         "spec": {**limits, "template": {"metadata": {"labels": own, "annotations": {ENGINE_KEY_ANNOTATION: key}}, "spec": spec}},
@@ -120,16 +126,30 @@ def job(engine: Engine, *, name: str, spec: Manifest, key: str, **limits: Any) -
 
 
 def scheduling_digest(engine: Engine) -> str:
-    """Of the mutable part of the spec: a Job's template can't be changed, so a Job of another digest is made anew."""
+    """Of where and with what a pod of the Engine runs."""
     return digest(engine.spec.scheduling.model_dump(mode="json", by_alias=True, exclude_none=True))[:16]
+
+
+def build_intent(engine: Engine, settings: OperatorSettings) -> str:
+    """Of everything that may change about a build: a Job's template can't be changed, so a Job of another intent is made anew."""
+    if not is_fetched(engine):
+        return scheduling_digest(engine)
+    road = [fetch_container(engine, settings), fetch_volumes(engine)]
+    return digest([scheduling_digest(engine), road])[:16]
 
 
 def build_job(engine: Engine, settings: OperatorSettings) -> Manifest:
     """The wanted build Job; it is applied only while the engine is not built."""
     identity, scheduling = engine.spec.identity, engine.spec.scheduling
     spec = pod_spec(
-        volumes=[TOOLS_VOLUME, source_volume(engine), claim_volume("store", engine.spec.store.claim_name), SCRATCH_VOLUME],
-        init=_fetch(engine),
+        volumes=[
+            TOOLS_VOLUME,
+            source_volume(engine),
+            *fetch_volumes(engine),
+            claim_volume("store", engine.spec.store.claim_name),
+            SCRATCH_VOLUME,
+        ],
+        init=_fetch(engine, settings),
         main=_build(engine, settings),
         nodes=node_selector(scheduling.node_selector, identity.accelerator),
         tolerated=tolerations(scheduling.tolerations, identity.accelerator),
@@ -141,6 +161,7 @@ def build_job(engine: Engine, settings: OperatorSettings) -> Manifest:
         name=build_job_name(engine.metadata.name),
         spec=spec,
         key=engine.spec.key,
+        intent=build_intent(engine, settings),
         backoffLimit=settings.build_retries,
         activeDeadlineSeconds=settings.build_deadline,
         podFailurePolicy=FAILURE_POLICY,

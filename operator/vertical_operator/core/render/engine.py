@@ -1,5 +1,6 @@
 """The Engine object, as one of its owners applies it."""
 
+from vertical_engines.contract.frozen import Frozen
 from vertical_operator.api.v1alpha1.engine import Engine
 from vertical_operator.api.v1alpha1.group import API_VERSION, ENGINE, VERTICAL_SERVICE, engine_manager
 from vertical_operator.api.v1alpha1.vertical_service import VerticalService
@@ -17,7 +18,7 @@ def owns_alone(service: VerticalService, engine: Engine) -> bool:
 
 
 def _decides(service: VerticalService, live: Engine | None) -> bool:
-    """The first owner decides scheduling, so that two owners don't fight over it."""
+    """The first owner decides scheduling and access, so that two owners don't fight over them."""
     if live is None or not live.metadata.owner_references:
         return True
     return live.metadata.owner_references[0].uid == service.metadata.uid
@@ -35,10 +36,11 @@ def _scheduling(target: Target) -> Manifest:
 
 
 def engine(target: Target, live: Engine | None) -> Apply:
-    """The wanted Engine; beside another first owner the live scheduling is applied back as it is."""
-    scheduling = _scheduling(target)
+    """The wanted Engine; beside another first owner the live scheduling and access are applied back as they are."""
+    scheduling, access = _scheduling(target), _plain(target.service.spec.model.source.access())
     if live is not None and not _decides(target.service, live):
-        scheduling = live.spec.scheduling.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
+        scheduling, access = _plain(live.spec.scheduling), _plain(live.spec.access)
+    changing = {"scheduling": scheduling, **({"access": access} if access else {})}
     fixed = {
         "key": target.key,
         "identity": target.identity.model_dump(mode="json", by_alias=True, exclude_none=True),
@@ -46,7 +48,7 @@ def engine(target: Target, live: Engine | None) -> Apply:
         "store": {"claimName": target.claim},
     }
     owner = owner_reference(VERTICAL_SERVICE.name, target.service.metadata, controller=False)
-    return _apply(target.service, name=target.engine, owners=[owner], spec={**(_fixed(live) if live else fixed), "scheduling": scheduling})
+    return _apply(target.service, name=target.engine, owners=[owner], spec={**(_fixed(live) if live else fixed), **changing})
 
 
 def released_engine(service: VerticalService, live: Engine) -> Apply:
@@ -60,9 +62,14 @@ def released_engine(service: VerticalService, live: Engine) -> Apply:
     )
 
 
+def _plain(value: Frozen) -> Manifest:
+    content: Manifest = value.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
+    return content
+
+
 def _fixed(live: Engine) -> Manifest:
     """The immutable part as it is: what the key leaves out (a Secret's name, say) may differ between two owners."""
-    return live.spec.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"scheduling"})
+    return live.spec.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"scheduling", "access"})
 
 
 def _apply(service: VerticalService, *, name: str, owners: list[Manifest], spec: Manifest, only: Manifest | None = None) -> Apply:

@@ -4,7 +4,7 @@ from vertical_engines.contract.serving import STORE_PATH
 from vertical_operator.api.v1alpha1.engine import Engine
 from vertical_operator.core.intents import Manifest
 from vertical_operator.core.names import remove_job_name
-from vertical_operator.core.render.build_job import job
+from vertical_operator.core.render.build_job import job, scheduling_digest
 from vertical_operator.core.render.pod import (
     SCRATCH_MOUNT,
     SCRATCH_VOLUME,
@@ -37,4 +37,12 @@ def remove_job(engine: Engine, settings: OperatorSettings) -> Manifest:
         restartPolicy="Never",
     )
     name = remove_job_name(engine.metadata.name)
-    return job(engine, name=name, spec=spec, key=engine.spec.key, backoffLimit=3, activeDeadlineSeconds=settings.remove_deadline)
+    return job(
+        engine,
+        name=name,
+        spec=spec,
+        key=engine.spec.key,
+        intent=scheduling_digest(engine),
+        backoffLimit=3,
+        activeDeadlineSeconds=settings.remove_deadline,
+    )
