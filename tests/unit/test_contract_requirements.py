@@ -33,3 +33,12 @@ def test_the_matrix_names_the_versions_that_the_image_holds() -> None:
 def test_the_dockerfile_installs_from_that_list_and_nothing_else() -> None:
     dockerfile = (ROOT / "engines" / "openvino.Dockerfile").read_text(encoding="utf-8")
     assert re.findall(r"pip install (.*)", dockerfile) == ["--no-cache-dir --no-deps --no-compile -r /requirements.txt"]
+
+
+def test_the_tensorrt_llm_image_adds_what_our_commands_need_and_no_more() -> None:
+    """numpy is NVIDIA's: TensorRT-LLM is compiled against it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lines = (ROOT / "engines" / "tensorrt-llm-requirements.txt").read_text(encoding="utf-8").splitlines()
+    added = {str(Requirement(line)) for line in lines if line and not line.startswith("#")}
+    wanted = {str(Requirement(text)) for text in [*project["dependencies"], *project["optional-dependencies"]["tensorrt-llm"]]}
+    assert added == {text for text in wanted if not text.startswith("numpy")}

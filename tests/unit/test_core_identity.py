@@ -95,3 +95,37 @@ def test_a_store_of_its_own_is_named_after_the_service() -> None:
 
 def test_removed_toolchain_is_taken_from_the_placement() -> None:
     assert target(("spec.toolchain", REMOVED), (f"{PLACEMENT}.toolchain", LLM)).identity.toolchain.backend == "TensorRTLLM"
+
+
+SHARED = (f"{VARIANT}.prefixCache", {"enabled": True})
+ON_L4 = [
+    ("spec.toolchain", {**LLM, "release": "26.06"}),
+    (f"{PLACEMENT}.accelerator", {"product": "NVIDIA-L4"}),
+    (f"{BUILD}.plugin_config.paged_kv_cache", True),
+]
+BY_HAND = (f"{BUILD}.plugin_config.use_paged_context_fmha", True)
+
+
+def test_a_prefix_cache_changes_the_bytes_of_a_tensorrt_llm_engine() -> None:
+    plain, shared = target(*ON_L4), target(*ON_L4, SHARED)
+    assert shared.key != plain.key
+    assert shared.identity.build.plugin_config["use_paged_context_fmha"] is True
+    assert target(*ON_L4, BY_HAND).key == shared.key, "written by hand it is the same engine"
+    assert target(*ON_L4, (f"{VARIANT}.prefixCache", {"enabled": False})).key == plain.key
+
+
+def test_of_other_backends_a_prefix_cache_leaves_the_bytes_alone() -> None:
+    paged = (f"{BUILD}.plugin_config.paged_kv_cache", True)
+    assert target(paged, SHARED).key == target(paged).key
+    api = [(path, {"backend": "TensorRTLLMPyTorch", "release": "26.06"} if path == "spec.toolchain" else value) for path, value in ON_L4]
+    assert target(*api, SHARED).key == target(*api).key
+
+
+def test_what_the_gpu_can_not_do_is_not_asked_of_the_build() -> None:
+    on_t4 = [("spec.toolchain", LLM), (f"{PLACEMENT}.accelerator", GPU), (f"{BUILD}.plugin_config.paged_kv_cache", True)]
+    assert "use_paged_context_fmha" not in target(*on_t4, SHARED).identity.build.plugin_config
+
+
+def test_what_is_switched_off_by_hand_stays_so() -> None:
+    off = (f"{BUILD}.plugin_config.use_paged_context_fmha", False)
+    assert target(*ON_L4, off, SHARED).identity.build.plugin_config["use_paged_context_fmha"] is False

@@ -35,6 +35,19 @@ def config_name(model: str) -> str:
     return f"{model}.config.pbtxt"
 
 
+class InnerModels(Frozen):
+    """Names of the Triton models behind an SLM that is served by TensorRT-LLM; its own model calls them."""
+
+    preprocessing: str
+    engine: str
+    postprocessing: str
+
+
+def inner_models(model: str) -> InnerModels:
+    """They begin with the SLM's name, so that they meet no model of a pipeline."""
+    return InnerModels(preprocessing=f"{model}_preprocessing", engine=f"{model}_tensorrt_llm", postprocessing=f"{model}_postprocessing")
+
+
 class GuardSettings(Frozen):
     """Times in seconds. `drain_max` must exceed `lame + 1.1 * grpc connection age + longest request`."""
 

@@ -8,13 +8,9 @@ from vertical_engines.contract.reasons import Reason
 from vertical_engines.contract.serving import ServingPlan, config_name
 from vertical_engines.failure import Failure
 from vertical_engines.repository.copying import copy_tree, empty
+from vertical_engines.repository.generator import generator_source, inner_names, write_inner_models
 from vertical_engines.repository.pbtxt import enable_response_cache, parse_config, print_config, refuse_placeholders, set_parameters
 from vertical_engines.repository.pipeline_models import CONFIG_FILE, PYTHON_FOLDER, find_models
-
-GENERATOR_SOURCE = '''"""The SLM: its code is in the runtime image."""
-from vertical_engines.models.openvino_generator import TritonPythonModel
-__all__ = ["TritonPythonModel"]
-'''
 
 
 @dataclass(frozen=True)
@@ -30,6 +26,9 @@ class Places:
 def assemble_repository(plan: ServingPlan, *, places: Places) -> list[str]:
     """Fill both target folders, whatever was in them before. Gives the names of the models. Raises Failure."""
     models = find_models(places.pipeline, plan=plan)
+    inner = inner_names(plan)
+    if taken := sorted({folder.name for folder in models} & set(inner)):
+        raise Failure(Reason.PIPELINE_INVALID, f"pipeline image: it has a model {taken[0]}, a name that stands behind the SLM; rename it")
     names = [folder.name for folder in models] + [plan.model_name]
     if unknown := sorted(set(plan.response_cache_models) - set(names)):
         raise Failure(Reason.RESPONSE_CACHE_CONFLICT, f"responseCache.models names {', '.join(unknown)}; there is {', '.join(names)}")
@@ -44,7 +43,7 @@ def assemble_repository(plan: ServingPlan, *, places: Places) -> list[str]:
     if (python := places.pipeline / PYTHON_FOLDER).is_dir():
         copy_tree(python, places.python, root=places.pipeline)
     _write_generator(plan, places=places)
-    return names
+    return names + inner
 
 
 def _write_generator(plan: ServingPlan, *, places: Places) -> None:
@@ -56,7 +55,9 @@ def _write_generator(plan: ServingPlan, *, places: Places) -> None:
     version = folder / str(plan.model_version)
     version.mkdir(parents=True)
     if config.backend == "python":
-        (version / "model.py").write_text(GENERATOR_SOURCE, encoding="utf-8")
+        (version / "model.py").write_text(generator_source(plan), encoding="utf-8")
+    parameters = {name: value.string_value for name, value in config.parameters.items()}
+    write_inner_models(plan, parameters=parameters, repository=places.repository)
     _finish(config, plan=plan, model=plan.model_name, folder=folder)
 
 

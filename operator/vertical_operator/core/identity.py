@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from vertical_engines.contract.engine import Accelerator, EngineIdentity, Toolchain, model_version, short_key
+from vertical_engines.contract.engine import Accelerator, BuildFlags, EngineIdentity, Toolchain, model_version, short_key
 from vertical_engines.contract.gpus import Gpu
 from vertical_engines.contract.reasons import Reason
 from vertical_engines.contract.toolchains import Matrix, Release
@@ -101,6 +101,22 @@ def toolchain_image(spec: ToolchainSpec, row: Release, *, settings: OperatorSett
     return f"{settings.registry.rstrip('/')}/{row.image}" if settings.registry else row.image
 
 
+SHARED_ATTENTION = "use_paged_context_fmha"
+
+
+def _build_flags(variant: Variant, row: Release, *, gpu: Gpu | None, matrix: Matrix) -> BuildFlags:
+    """The build configuration, and what serving asks of the build: TensorRT-LLM shares prefixes only in engines that were built for it.
+
+    It enters as the plugin key that people could write themselves, so that both ways give one engine and no other backend's key changes.
+    """
+    flags, cache = variant.build_config.flags(), variant.prefix_cache
+    wanted = cache is not None and cache.enabled and variant.effective_batching == "InFlight" and row.backend == "TensorRTLLM"
+    able = gpu is None or matrix.architecture(gpu.sm).context_fmha
+    if not (wanted and able) or SHARED_ATTENTION in flags.plugin_config:
+        return flags
+    return flags.model_copy(update={"plugin_config": {**flags.plugin_config, SHARED_ATTENTION: True}})
+
+
 def resolve(service: VerticalService, variant: Variant, *, placement: Placement, settings: OperatorSettings) -> Target | Finding:
     """The target of a placement, or why the matrix has none."""
     spec = effective_toolchain(service, variant, placement=placement)
@@ -123,7 +139,7 @@ def resolve(service: VerticalService, variant: Variant, *, placement: Placement,
         source=model.source.as_contract(),
         revision=model.revision,
         weights=model.weights,
-        build=variant.build_config.flags(),
+        build=_build_flags(variant, row, gpu=settings.matrix.gpu(accelerator.product) if accelerator else None, matrix=settings.matrix),
         toolchain=Toolchain(backend=spec.backend, release=spec.release, image=toolchain_image(spec, row, settings=settings)),
         accelerator=Accelerator(product=accelerator.product, count=accelerator.count) if accelerator else None,
     )

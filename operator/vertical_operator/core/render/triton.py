@@ -8,6 +8,7 @@ from vertical_engines.contract.serving import (
     REPOSITORY_PATH,
     STORE_PATH,
     TRITON_HTTP_PORT,
+    inner_models,
 )
 from vertical_operator.api.v1alpha1.scalars import size_bytes
 from vertical_operator.core.identity import Target
@@ -19,19 +20,22 @@ EXIT_TIMEOUT = 20
 """Seconds that Triton waits for requests after TERM; the guard has drained before."""
 
 # Both volumes outlive a restart of the container, and a server that was killed leaves its shared memory behind.
-CLEAN_START = 'rm -rf /dev/shm/triton_python_backend_shm_region_* /tmp/python_env_*; exec "$0" "$@"'
+SHARED_MEMORY = "triton_python_backend_shm_region_"
+CLEAN_START = f'rm -rf /dev/shm/{SHARED_MEMORY}* /tmp/python_env_*; exec "$0" "$@"'
 
 
 def arguments(target: Target) -> list[str]:
     """Options of tritonserver. HTTP is on loopback: the guard stands in front of it."""
     cache = target.variant.response_cache
+    # TensorRT-LLM's LLM API model sets part of its configuration itself, which this option would forbid.
+    complete = [] if target.identity.toolchain.backend == "TensorRTLLMPyTorch" else ["--disable-auto-complete-config"]
     return [
         f"--model-repository={REPOSITORY_PATH}",
         f"--backend-directory={SERVER}/backends",
         f"--cache-directory={SERVER}/caches",
         *([f"--cache-config=local,size={size_bytes(cache.size)}"] if cache else []),
         "--backend-config=python,shm-default-byte-size=1048576",
-        "--disable-auto-complete-config",
+        *complete,
         "--http-address=127.0.0.1",
         f"--http-port={TRITON_HTTP_PORT}",
         f"--grpc-port={GRPC_PORT}",
@@ -44,6 +48,21 @@ def arguments(target: Target) -> list[str]:
     ]
 
 
+def command(target: Target) -> list[str]:
+    """The server, or under mpirun one server a GPU: TensorRT-LLM's engines of several GPUs want a process each. Only the first one
+    listens and loads every model; the others load their part of the engine and never come further."""
+    server, options, accelerator = f"{SERVER}/bin/tritonserver", arguments(target), target.identity.accelerator
+    if target.identity.toolchain.backend != "TensorRTLLM" or accelerator is None or accelerator.count == 1:
+        return [server, *options]
+    engine = inner_models(target.service.spec.model.name).engine
+    words = ["mpirun"]
+    for rank in range(accelerator.count):
+        own = [f"--backend-config=python,shm-region-prefix-name={SHARED_MEMORY}rank{rank}_"]
+        own += ["--model-control-mode=explicit", f"--load-model={engine}"] if rank else []
+        words += [*([":"] if rank else []), "-n", "1", server, *options, *own]
+    return words
+
+
 def _probe(path: str, *, period: int, failures: int, **more: int) -> Manifest:
     get = {"path": path, "port": GUARD_PORT}
     return {"httpGet": get, "periodSeconds": period, "timeoutSeconds": 2, "failureThreshold": failures, **more}
@@ -54,7 +73,7 @@ def triton(target: Target, *, start_deadline: int) -> Manifest:
     return container(
         "triton",
         target.identity.toolchain.image,
-        command=["/bin/sh", "-c", CLEAN_START, f"{SERVER}/bin/tritonserver", *arguments(target)],
+        command=["/bin/sh", "-c", CLEAN_START, *command(target)],
         mounts=[
             mount("repository", REPOSITORY_PATH, read_only=True),
             mount("repository-python", PYTHON_PATH, read_only=True),
