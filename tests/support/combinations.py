@@ -347,5 +347,23 @@ BAD: tuple[Bad, ...] = (
         reason=Reason.UNSUPPORTED_BUILD_FLAG,
         fragments=("no fp8 weights",),
     ),
+    bad(
+        "bfloat16 on OpenVINO",
+        [("spec.model.weights", "bfloat16")],
+        "openvino_lacks",
+        field="spec.model.weights",
+        reason=Reason.UNSUPPORTED_BUILD_FLAG,
+        fragments=("no bfloat16 weights", "use float16"),
+        admission=False,
+    ),
+    bad(
+        "settings of OpenVINO on TensorRT-LLM",
+        [*on(A100, "24.09"), (f"{VARIANT}.openvino", {"threads": 2})],
+        "settings_of_openvino_elsewhere",
+        field=f"{PATH}.openvino",
+        reason=Reason.INVALID_SPEC,
+        fragments=("the toolchain here is TensorRTLLM 24.09", "remove it"),
+        admission=False,
+    ),
 )
 """One row a refusal, at least one for each policy that an object alone can violate."""

@@ -115,6 +115,9 @@ VALID: tuple[tuple[str, list[tuple[str, Any]]], ...] = (
     ("model in an object store, every field", [("spec.model.source", {"objectStore": OBJECT_STORE})]),
     ("a store of its own", [("spec.engineStore", {"volumeClaimTemplate": {"size": "2Gi"}})]),
     ("a name of 40 characters", [("metadata.name", "a" * 40)]),
+    ("a build that waits in a queue", [(f"{VARIANT}.placements.0.queueName", "builds")]),
+    ("OpenVINO settings", [(f"{VARIANT}.openvino", {"kvCachePrecision": "f32", "threads": 2, "compiledCache": False})]),
+    ("a deterministic variant", [("spec.model.weights", "float16"), (f"{VARIANT}.openvino", {"profile": "Deterministic", "threads": 2})]),
     ("pull secrets", [("spec.imagePullSecrets", [{"name": "registry"}])]),
 )
 
@@ -157,6 +160,16 @@ INVALID: tuple[tuple[str, list[tuple[str, Any]], str], ...] = (
         [(f"{VARIANT}.responseCache", {"size": "64Mi", "models": ["reviews_bls"]})],
         "responseCache.models must not contain pipeline.entrypoint",
     ),
+    (
+        "a deterministic variant of quantised weights",
+        [(f"{VARIANT}.openvino", {"profile": "Deterministic"})],
+        "set model.weights to float16",
+    ),
+    (
+        "a deterministic variant with a precision of its own",
+        [("spec.model.weights", "float16"), (f"{VARIANT}.openvino", {"profile": "Deterministic", "kvCachePrecision": "u8"})],
+        "remove them, or set profile to Default",
+    ),
     ("no toolchain anywhere", [("spec.toolchain", REMOVED)], "no toolchain for some placement"),
     ("a name of 41 characters", [("metadata.name", "a" * 41)], "at most 40 lower-case letters"),
     ("a name that begins with a digit", [("metadata.name", "1st")], "beginning with a letter"),
@@ -183,6 +196,8 @@ WORDED_BY_EACH: tuple[tuple[str, list[tuple[str, Any]]], ...] = (
     ("a proxy with a password", [("spec.model.source", {"huggingFace": {**HUB, "proxy": "http://me:secret@proxy:3128"}})]),
     ("a repository that climbs", [("spec.model.source", {"huggingFace": {**HUB, "repository": "../model"}})]),
     ("an object store of another kind", [("spec.model.source", {"objectStore": {"uri": "ftp://models/small"}})]),
+    ("a queue that can't be a label", [(f"{VARIANT}.placements.0.queueName", "q" * 64)]),
+    ("an unknown precision", [(f"{VARIANT}.openvino", {"inferencePrecision": "fp32"})]),
     ("no image reference", [("spec.pipeline.image.reference", REMOVED)]),
 )
 """Refused by both, each in its own words."""

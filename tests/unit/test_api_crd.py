@@ -86,6 +86,7 @@ def test_defaults_are_static_and_visible() -> None:
         ".variants[].buildConfig.plugin_config.paged_kv_cache": True,
         ".variants[].decoding": "Greedy",
         ".variants[].prefixCache.enabled": False,
+        ".variants[].openvino.profile": "Default",
         ".variants[].placements[].accelerator.count": 1,
         ".variants[].placements[].replicas": 1,
         ".variants[].placements[].tolerations[].operator": "Equal",

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support import live
 from tests.support.live import NOW, SETTINGS, as_engine, at, ended, failure_words, owned_service, summary, waits
-from tests.support.objects import service
+from tests.support.objects import VARIANT, service
 from vertical_engines.contract.build import BuildOutcome
 from vertical_engines.contract.reasons import Reason
 from vertical_operator.api.v1alpha1 import Engine, parse
@@ -275,3 +275,34 @@ def test_the_wait_for_the_removal_is_bounded() -> None:
 
 def test_without_our_finalizer_there_is_nothing_to_do() -> None:
     assert planned(as_engine(MANIFEST, finalizers=[], deletionTimestamp=at(-10)), [CLAIM]) == Plan()
+
+
+def test_a_build_waits_in_the_queue_that_its_placement_names() -> None:
+    """What Kueue does to the Job (it sets `suspend`, later node selectors) is its own: none of these fields is applied by the operator."""
+    queued = as_engine(live.applied(owned_service(service((f"{VARIANT}.placements.0.queueName", "builds"))), [], "Engine")[0])
+    made = build_job(queued, SETTINGS)
+    assert made["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "builds"
+    assert "kueue.x-k8s.io/queue-name" not in made["spec"]["template"]["metadata"]["labels"]
+    assert "suspend" not in made["spec"]
+    assert "kueue.x-k8s.io/queue-name" not in build_job(ENGINE, SETTINGS)["metadata"]["labels"]
+    assert "kueue.x-k8s.io/queue-name" not in remove_job(queued, SETTINGS)["metadata"]["labels"], "removal has a deadline: it never queues"
+    assert queued.spec.key == ENGINE.spec.key
+
+    held = live.stored(made)
+    held["spec"]["suspend"] = True
+    waits_in_queue = planned(queued, [CLAIM, held], later=7200)
+    assert condition(waits_in_queue, "Reconciling") == (
+        "True",
+        "Building",
+        f"Job {queued.metadata.name}-build is suspended: Kueue has not admitted it from queue builds yet",
+    )
+    assert condition(waits_in_queue, "Stalled")[0] == "False"
+    assert not waits_in_queue.applies
+    assert not waits_in_queue.deletes
+
+
+def test_a_job_suspended_by_hand_is_told_as_one() -> None:
+    assert (
+        "somebody has set its suspend"
+        in condition(planned(ENGINE, [CLAIM, {**JOB, "spec": {**JOB["spec"], "suspend": True}}]), "Reconciling")[2]
+    )

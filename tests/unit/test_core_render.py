@@ -221,3 +221,25 @@ def test_build_flags_are_enforced_when_serving() -> None:
     text = config["data"]["generator.config.pbtxt"]
     for key, value in {"max_live_requests": "3", "max_input_len": "256", "max_output_len": "16", "style": "inflight"}.items():
         assert f'key: "{key}"\n  value {{\n    string_value: "{value}"' in text
+
+
+def test_openvino_settings_reach_the_model_and_leave_the_engine_alone() -> None:
+    def rendered_config(*changes: tuple[str, Any]) -> tuple[str, str]:
+        found = children(parse(VerticalService, service(("spec.model.weights", "float16"), *changes)), OperatorSettings())
+        (config,) = [child["data"]["generator.config.pbtxt"] for child in found if child["kind"] == "ConfigMap"]
+        (engine,) = [child["spec"]["key"] for child in found if child["kind"] == "Engine"]
+        return config, engine
+
+    def parameter(name: str, value: str) -> str:
+        return f'key: "{name}"\n  value {{\n    string_value: "{value}"'
+
+    plain, key = rendered_config()
+    config, same = rendered_config((f"{VARIANT}.openvino", {"kvCachePrecision": "u8", "threads": 2, "compiledCache": False}))
+    assert same == key
+    assert all(parameter(*pair) in config for pair in (("kv_cache_precision", "u8"), ("threads", "2"), ("compiled_cache", "false")))
+    assert "kv_cache_precision" not in plain
+    assert "inference_precision" not in config
+    deterministic, same = rendered_config((f"{VARIANT}.openvino", {"profile": "Deterministic"}))
+    assert same == key
+    fixed = (("inference_precision", "f32"), ("kv_cache_precision", "f32"), ("dynamic_quantization_group_size", "0"))
+    assert all(parameter(*pair) in deterministic for pair in fixed)

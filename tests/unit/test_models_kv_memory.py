@@ -7,7 +7,7 @@ import openvino
 import pytest
 from openvino import opset13 as op
 
-from vertical_engines.models.kv_memory import BLOCK_TOKENS, VALUE_BYTES, PrefixCache, block_bytes, kv_blocks
+from vertical_engines.models.kv_memory import BLOCK_TOKENS, PrefixCache, block_bytes, kv_blocks
 from vertical_engines.models.limits import Limits
 
 
@@ -28,17 +28,18 @@ def engine(tmp_path: Path) -> Path:
     ("seq", "live", "prefix", "blocks"), [(544, 8, False, 144), (544, 8, True, 288), (1, 1, False, 2), (33, 2, False, 6)]
 )
 def test_memory_holds_every_live_request_at_its_longest(seq: int, live: int, prefix: bool, blocks: int) -> None:
-    assert kv_blocks(Path("unread"), limits=Limits(1, 1, seq, live), prefix=PrefixCache(prefix)) == blocks
+    assert kv_blocks(Path("unread"), limits=Limits(1, 1, seq, live), prefix=PrefixCache(prefix), value_bytes=2) == blocks
 
 
 def test_a_block_is_measured_from_the_model(engine: Path) -> None:
-    assert block_bytes(engine) == BLOCK_TOKENS * 2 * 3 * 64 * VALUE_BYTES
+    assert block_bytes(engine, value_bytes=2) == BLOCK_TOKENS * 2 * 3 * 64 * 2
+    assert block_bytes(engine, value_bytes=4) == 2 * block_bytes(engine, value_bytes=2)
 
 
 def test_granted_memory_bounds_what_prefixes_are_kept_in(engine: Path) -> None:
-    limits, memory = Limits(512, 32, 544, 8), 10 * block_bytes(engine) + 5
-    assert kv_blocks(engine, limits=limits, prefix=PrefixCache(True, memory)) == 144 + 10
-    assert kv_blocks(engine, limits=limits, prefix=PrefixCache(False, memory)) == 144
+    limits, memory = Limits(512, 32, 544, 8), 10 * block_bytes(engine, value_bytes=2) + 5
+    assert kv_blocks(engine, limits=limits, prefix=PrefixCache(True, memory), value_bytes=2) == 144 + 10
+    assert kv_blocks(engine, limits=limits, prefix=PrefixCache(False, memory), value_bytes=2) == 144
 
 
 def test_the_grant_comes_from_parameters() -> None:

@@ -1,6 +1,7 @@
 """A pod's model repository: what stands in it after the command, and which pipeline images are turned away with which words."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -270,3 +271,14 @@ def test_a_plan_of_another_release_is_refused_in_words(pod: Pod) -> None:
     assert outcome is not None
     assert outcome.failure is not None
     assert "can't read the operator's plan: novelty" in outcome.failure.message
+
+
+def test_a_byte_altered_in_place_is_noticed(pod: Pod) -> None:
+    """Same size, same time of change: only the digest tells."""
+    weights = pod.store / pod.manifest.key / "weights.bin"
+    before = weights.stat()
+    weights.write_bytes(b"W" + weights.read_bytes()[1:])
+    os.utime(weights, ns=(before.st_atime_ns, before.st_mtime_ns))
+    reason, message = pod.refusal()
+    assert reason is Reason.ENGINE_CORRUPT
+    assert "weights.bin has another sha256 than when it was built" in message

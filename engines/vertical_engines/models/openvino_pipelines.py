@@ -9,6 +9,7 @@ import openvino_genai
 
 from vertical_engines.models.kv_memory import PrefixCache, kv_blocks
 from vertical_engines.models.limits import Limits
+from vertical_engines.models.openvino_loading import Loading
 from vertical_engines.models.refusal import Refusal
 from vertical_engines.models.ticket import FinishReason, Generated, Ticket
 
@@ -36,10 +37,10 @@ def finish_reason(reason: Any) -> FinishReason:
 
 
 class ContiguousGenerator:
-    """LLMPipeline with SDPA attention. Compiled blobs go to a scratch folder of the pod: they hold this CPU's instruction set."""
+    """LLMPipeline with SDPA attention."""
 
-    def __init__(self, engine: Path, *, compiled: Path, ignore_end: bool) -> None:
-        self._pipeline = openvino_genai.LLMPipeline(str(engine), "CPU", ATTENTION_BACKEND="SDPA", CACHE_DIR=str(compiled))
+    def __init__(self, engine: Path, *, loading: Loading, ignore_end: bool) -> None:
+        self._pipeline = openvino_genai.LLMPipeline(str(engine), "CPU", ATTENTION_BACKEND="SDPA", **loading.device())
         self.tokenizer = self._pipeline.get_tokenizer()
         self._decoding = Greedy(end_token=self.tokenizer.get_eos_token_id(), ignore_end=ignore_end)
 
@@ -71,13 +72,15 @@ class _Watcher(openvino_genai.StreamerBase):  # type: ignore[misc]
 class PagedBatch:
     """ContinuousBatchingPipeline, one step at a time."""
 
-    def __init__(self, engine: Path, *, limits: Limits, prefix: PrefixCache, tokens_per_step: int, ignore_end: bool) -> None:
+    def __init__(
+        self, engine: Path, *, limits: Limits, prefix: PrefixCache, loading: Loading, tokens_per_step: int, ignore_end: bool
+    ) -> None:
         scheduler = openvino_genai.SchedulerConfig()
         scheduler.max_num_seqs = limits.max_live_requests
         scheduler.max_num_batched_tokens = tokens_per_step
         scheduler.enable_prefix_caching = prefix.enabled
-        scheduler.num_kv_blocks = kv_blocks(engine, limits=limits, prefix=prefix)
-        self._pipeline = openvino_genai.ContinuousBatchingPipeline(str(engine), scheduler, "CPU")
+        scheduler.num_kv_blocks = kv_blocks(engine, limits=limits, prefix=prefix, value_bytes=loading.value_bytes)
+        self._pipeline = openvino_genai.ContinuousBatchingPipeline(str(engine), scheduler, "CPU", loading.device())
         self.tokenizer = self._pipeline.get_tokenizer()
         self._decoding = Greedy(end_token=self.tokenizer.get_eos_token_id(), ignore_end=ignore_end)
         self._numbers = itertools.count()

@@ -16,8 +16,12 @@ GPU_QUERY_SECONDS = 20
 
 
 def check_engine(plan: ServingPlan, *, store: Path, seen_gpus: Callable[[], list[str]]) -> Manifest:
-    """The manifest of the plan's engine. Raises Failure: EngineMissing, EngineCorrupt, EngineGpuMismatch, EngineRuntimeMismatch."""
-    manifest = open_engine(store, plan.engine_key)
+    """The manifest of the plan's engine. Raises Failure: EngineMissing, EngineCorrupt, EngineGpuMismatch, EngineRuntimeMismatch.
+
+    Every byte is read: sizes alone would let a file through that was altered in place, and the server reads the same
+    bytes next, from the page cache by then. 93 MiB cost 0.06 s of CPU time (measured, SHA extensions in use).
+    """
+    manifest = open_engine(store, plan.engine_key, digests=True)
     check_gpu(plan, manifest, seen=seen_gpus() if plan.gpu_product else [])
     check_runtime(plan, manifest)
     return manifest

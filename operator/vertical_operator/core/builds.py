@@ -126,6 +126,10 @@ def translated(job: JobState, pods: list[PodState]) -> BuildFailure:
 
 
 def _running(job: JobState, pods: list[PodState], *, observed: ObservedEngine, settings: OperatorSettings, now: datetime) -> Build:
+    if job.suspended:
+        # No deadline: how long a queue is is not ours to judge, and the Job's own clock does not run meanwhile.
+        queue = f"Kueue has not admitted it from queue {job.queue} yet" if job.queue else "somebody has set its suspend"
+        return Build(waiting(Reason.BUILDING, f"{JOB.name} {job.name} is suspended: {queue}"))
     live = [pod for pod in pods if not pod.over and not pod.deleting]
     problem = complaint(live, settings, now=now)
     deadline = after(job.started, settings.build_deadline, now=now)

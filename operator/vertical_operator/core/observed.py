@@ -19,6 +19,7 @@ from vertical_operator.api.v1alpha1.group import (
     NODE,
     PLACEMENT_LABEL,
     POD,
+    QUEUE_LABEL,
     SERVICE,
     VARIANT_LABEL,
 )
@@ -121,6 +122,9 @@ class JobState(ChildState):
     failed_message: str = ""
     started: datetime | None = None
     finished: datetime | None = None
+    queue: str = ""
+    """Kueue's queue that it is in."""
+    suspended: bool = False
 
     @classmethod
     def of(cls, content: dict[str, Any]) -> "JobState":
@@ -136,6 +140,8 @@ class JobState(ChildState):
             failed_message=(failed or {}).get("message", ""),
             started=moment(status.get("startTime")),
             finished=moment(ended.get("lastTransitionTime")),
+            queue=(content["metadata"].get("labels") or {}).get(QUEUE_LABEL, ""),
+            suspended=bool((content.get("spec") or {}).get("suspend")),
         )
 
 

@@ -11,7 +11,7 @@ from vertical_operator.api.v1alpha1.conditions import Condition
 from vertical_operator.api.v1alpha1.group import API_VERSION
 from vertical_operator.api.v1alpha1.metadata import ObjectMeta
 from vertical_operator.api.v1alpha1.rules import Rule, Ruled
-from vertical_operator.api.v1alpha1.scalars import Text, TritonName, distinct, list_map
+from vertical_operator.api.v1alpha1.scalars import QueueName, Text, TritonName, distinct, list_map
 from vertical_operator.api.v1alpha1.service_status import Message, Short
 from vertical_operator.api.v1alpha1.sources import ModelAccess
 from vertical_operator.api.v1alpha1.variant import Resources, Toleration
@@ -25,6 +25,7 @@ class Scheduling(Frozen):
     tolerations: Annotated[tuple[Toleration, ...], Field(max_length=17)] = ()
     resources: Resources | None = None
     image_pull_secrets: Annotated[tuple[PullSecret, ...], list_map("name", max_items=8), distinct("name")] = ()
+    queue_name: QueueName | None = None
 
 
 def _frozen(field: str) -> Rule:

@@ -25,6 +25,8 @@ INTENT_ANNOTATION = f"{GROUP}/intent"
 """Digest of what was applied, on Deployments and build Jobs: tells whether an apply is still due."""
 
 STORE_FINALIZER = f"{GROUP}/store"
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+"""Kueue's own: a Job that carries it waits in that LocalQueue."""
 GPU_PRODUCT_LABEL = "nvidia.com/gpu.product"
 GPU_RESOURCE = "nvidia.com/gpu"
 

@@ -9,6 +9,8 @@ from pydantic_core import PydanticCustomError
 Name = Annotated[str, Field(min_length=1, max_length=20, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
 """Name of a variant or placement: it becomes part of object names and a label value."""
 ObjectName = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$")]
+QueueName = Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$")]
+"""It becomes the value of a label."""
 TritonName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$")]
 ImageReference = Annotated[str, Field(min_length=1, max_length=512, pattern=r"^[^\s]+$")]
 FolderInImage = Annotated[str, Field(max_length=512, pattern=r"^(/[A-Za-z0-9_-][A-Za-z0-9._@+-]*)+/?$")]

@@ -7,8 +7,9 @@ from pydantic import ConfigDict, Field, StrictBool, StrictInt
 from vertical_engines.contract.engine import Backend
 from vertical_engines.contract.frozen import Frozen
 from vertical_operator.api.v1alpha1.build_config import BuildConfig
+from vertical_operator.api.v1alpha1.openvino import OpenVinoSettings
 from vertical_operator.api.v1alpha1.rules import Rule, Ruled
-from vertical_operator.api.v1alpha1.scalars import ImageReference, Name, Quantity, Size, Text, TritonName, distinct, list_map
+from vertical_operator.api.v1alpha1.scalars import ImageReference, Name, Quantity, QueueName, Size, Text, TritonName, distinct, list_map
 
 Batching = Literal["Static", "InFlight"]
 Decoding = Literal["Greedy", "Sampling"]
@@ -77,6 +78,8 @@ class Placement(Frozen):
     """More node labels that pods and builds need."""
     tolerations: Annotated[tuple[Toleration, ...], Field(max_length=16)] = ()
     resources: Resources | None = None
+    queue_name: QueueName | None = None
+    """Kueue LocalQueue of the namespace that the build waits in; left out: the scheduler alone decides. Serving pods never wait in it."""
 
 
 class ResponseCache(Frozen):
@@ -137,6 +140,8 @@ class Variant(Ruled):
     """Another toolchain than the service's."""
     response_cache: ResponseCache | None = None
     prefix_cache: PrefixCache | None = None
+    openvino: OpenVinoSettings | None = None
+    """How the OpenVINO backend loads the engine; nothing of it is built in, so none of it makes another engine."""
     placements: Annotated[tuple[Placement, ...], list_map("name", max_items=8, min_items=1), distinct("name")]
 
     @property

@@ -114,12 +114,20 @@ NO_CACHED_ENTRYPOINT = Rule(
     holds=lambda spec: all(v.response_cache is None or spec.pipeline.entrypoint not in v.response_cache.models for v in spec.variants),
 )
 
+DETERMINISTIC_WEIGHTS = Rule(
+    cel="self.model.weights == 'float16' || self.variants.all(v, !has(v.openvino) || v.openvino.profile != 'Deterministic')",
+    message="openvino.profile Deterministic needs unquantised weights: set model.weights to float16",
+    holds=lambda spec: (
+        spec.model.weights == "float16" or all(v.openvino is None or v.openvino.profile != "Deterministic" for v in spec.variants)
+    ),
+)
+
 
 class VerticalServiceSpec(Ruled):
     """One business service around one SLM."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
-    rules: ClassVar[tuple[Rule, ...]] = (TOOLCHAIN_EVERYWHERE, NO_CACHED_ENTRYPOINT)
+    rules: ClassVar[tuple[Rule, ...]] = (TOOLCHAIN_EVERYWHERE, NO_CACHED_ENTRYPOINT, DETERMINISTIC_WEIGHTS)
 
     model: ModelSpec
     toolchain: ToolchainSpec | None = None

@@ -26,7 +26,7 @@ from vertical_operator.core.policies.kv_cache import (
 from vertical_operator.core.policies.limits import profiles_exclude_optimum, prompt_exceeds_step
 from vertical_operator.core.policies.memory import weights_exceed_memory
 from vertical_operator.core.policies.number_types import fp8_attention_needs_fp8, plugin_lacks_type, weights_lack_type
-from vertical_operator.core.policies.openvino import openvino_lacks
+from vertical_operator.core.policies.openvino import openvino_lacks, settings_of_openvino_elsewhere
 from vertical_operator.core.policies.policy import Policy
 from vertical_operator.core.policies.rendered import placeholder_is_left
 from vertical_operator.core.policies.toolchain import engine_path_is_gone
@@ -57,6 +57,7 @@ POLICIES: tuple[Policy, ...] = (
     profiles_exclude_optimum,
     weights_exceed_memory,
     openvino_lacks,
+    settings_of_openvino_elsewhere,
     placeholder_is_left,
 )
 """What a placement is comes before how it is tuned: the first finding is the one that a status shows."""

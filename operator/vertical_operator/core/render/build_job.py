@@ -9,7 +9,7 @@ from vertical_engines.contract.reasons import Reason
 from vertical_engines.contract.serving import MODEL_PATH, STORE_PATH
 from vertical_engines.contract.toolchains import Toolchains
 from vertical_operator.api.v1alpha1.engine import Engine
-from vertical_operator.api.v1alpha1.group import ENGINE, ENGINE_KEY_ANNOTATION, INTENT_ANNOTATION, JOB
+from vertical_operator.api.v1alpha1.group import ENGINE, ENGINE_KEY_ANNOTATION, INTENT_ANNOTATION, JOB, QUEUE_LABEL
 from vertical_operator.core.intents import Manifest
 from vertical_operator.core.names import build_job_name, labels, owner_reference
 from vertical_operator.core.render.fetch import FILES_PATH, RECORD_PATH, fetch_container, fetch_volumes, is_fetched
@@ -108,8 +108,11 @@ def _build(engine: Engine, settings: OperatorSettings) -> Manifest:
     )
 
 
-def job(engine: Engine, *, name: str, spec: Manifest, key: str, intent: str, **limits: Any) -> Manifest:
-    """A Job of an Engine around a pod; its `intent` tells whether it was made for the Engine as it is now."""
+def job(engine: Engine, *, name: str, spec: Manifest, key: str, intent: str, queue: str | None = None, **limits: Any) -> Manifest:
+    """A Job of an Engine around a pod; its `intent` tells whether it was made for the Engine as it is now.
+
+    In a queue it is Kueue that suspends the Job and lets it go: `suspend` is never applied here, so nobody fights over it.
+    """
     own = labels(engine=engine.metadata.name)
     return {
         "apiVersion": JOB.api_version,
@@ -117,7 +120,7 @@ def job(engine: Engine, *, name: str, spec: Manifest, key: str, intent: str, **l
         "metadata": {
             "name": name,
             "namespace": engine.metadata.namespace,
-            "labels": own,
+            "labels": own | ({QUEUE_LABEL: queue} if queue else {}),
             "annotations": {ENGINE_KEY_ANNOTATION: key, INTENT_ANNOTATION: intent},
             "ownerReferences": [owner_reference(ENGINE.name, engine.metadata)],
         },
@@ -162,6 +165,7 @@ def build_job(engine: Engine, settings: OperatorSettings) -> Manifest:
         spec=spec,
         key=engine.spec.key,
         intent=build_intent(engine, settings),
+        queue=scheduling.queue_name,
         backoffLimit=settings.build_retries,
         activeDeadlineSeconds=settings.build_deadline,
         podFailurePolicy=FAILURE_POLICY,

@@ -52,6 +52,8 @@ def generator_config(target: Target) -> ModelConfig:
     }
     if prefix and prefix.enabled and prefix.host_memory:
         parameters["prefix_host_memory_bytes"] = str(size_bytes(prefix.host_memory))
+    if target.variant.openvino:
+        parameters |= target.variant.openvino.parameters()
     return ModelConfig(
         name=name,
         inputs=GENERATOR_INPUTS,

@@ -30,6 +30,7 @@ def _scheduling(target: Target) -> Manifest:
         "nodeSelector": dict(placement.node_selector),
         "tolerations": [t.model_dump(mode="json", by_alias=True, exclude_none=True) for t in placement.tolerations],
         "resources": placement.resources.model_dump(mode="json", by_alias=True) if placement.resources else {},
+        "queueName": placement.queue_name,
         "imagePullSecrets": [{"name": secret.name} for secret in target.service.spec.image_pull_secrets],
     }
     return {key: value for key, value in given.items() if value}
