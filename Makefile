@@ -28,7 +28,7 @@ test: $(READY) ## Every test, including those on a real cluster
 	@$(PYTEST) -m "not kind"
 
 test-fast: $(READY) ## Static checks, unit tests and simulation: no cluster, no server, under two minutes
-	@$(PYTEST) -n 2 --ignore=tests/cluster --ignore=tests/triton -m "not triton"
+	@$(PYTEST) -n 2 --ignore=tests/cluster --ignore=tests/triton --ignore=tests/servers -m "not triton"
 
 test-kind: $(READY) ## The same cluster by kind: started, loaded, used and removed
 	@$(PYTEST) tests/cluster -m kind

@@ -48,6 +48,7 @@ def _tools() -> dict[str, GoTool]:
         GoTool("coredns", "extras", "github.com/coredns/coredns", 120),
         GoTool("local-path-provisioner", "local-path", "github.com/rancher/local-path-provisioner", 56),
         GoTool("pause", "pause", ".", 2),
+        GoTool("versitygw", "s3", "github.com/versity/versitygw/cmd/versitygw", 106),
     ]
     return {tool.name: tool for tool in tools}
 

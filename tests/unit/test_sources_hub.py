@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from huggingface_hub import close_session
 from typer.testing import CliRunner
 
 from tests.support.hub_server import Hub, serving
@@ -160,6 +161,20 @@ def test_the_token_goes_to_the_hub_and_nowhere_else(hub: Hub, tmp_path: Path) ->
     fetch(hub, tmp_path, token=TOKEN)
     sent = {(address.split("/")[2].split(":")[0], bool(given)) for _, address, _, given in hub.requests}
     assert sent == {("127.0.0.1", True), ("localhost", False)}
+
+
+def test_a_proxy_is_asked_instead_of_the_hub(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server of the test takes the part of the proxy: a hub of that name exists nowhere."""
+    monkeypatch.setenv("HTTP_PROXY", hub.endpoint)
+    monkeypatch.setenv("NO_PROXY", "localhost")
+    hub.endpoint = "http://hub.invalid"
+    close_session()  # the client reads its environment once a process
+    try:
+        fetch(hub, tmp_path)
+    finally:
+        close_session()
+    assert held(tmp_path)["model.safetensors"] == WEIGHTS
+    assert {address.split("/")[2].split(":")[0] for _, address, _, _ in hub.requests} == {"hub.invalid", "localhost"}
 
 
 def run(hub: Hub, folder: Path, *, mounted: str | None = None, **access: object) -> tuple[int, BuildOutcome | None, str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from obstore.exceptions import BaseError, NotFoundError, PermissionDeniedError, PreconditionError, UnauthenticatedError
+from obstore.exceptions import BaseError, PermissionDeniedError, PreconditionError, UnauthenticatedError
 from obstore.store import S3Store
 
 from vertical_engines.contract.reasons import Reason
@@ -19,6 +19,9 @@ DEFAULT_REGION = "us-east-1"
 MD5_ETAG = re.compile(r"[0-9a-f]{32}")
 """An ETag of this form is the MD5 of an object that came in one part, but for stores that encrypt with keys of their own."""
 TIMEOUTS = {"timeout": "3600s", "read_timeout": "60s", "connect_timeout": "10s"}
+UNKNOWN_KEYS = frozenset({"InvalidAccessKeyId", "XAdminUserNotFound", "SignatureDoesNotMatch"})
+"""Some servers answer 404 to an access key that they don't know."""
+PASSING = frozenset({408, 425, 429})
 CHUNK = 8 * 1024 * 1024
 
 
@@ -56,10 +59,8 @@ class ObjectStoreSource:
             found = [item for page in self._store.list(self._prefix or None) for item in page]
             if not found and self._prefix:
                 found = [self._store.head(self._prefix)]
-        except NotFoundError:
-            found = []
-        except BaseError as error:
-            raise self._translated(error) from error
+        except (BaseError, FileNotFoundError) as error:
+            raise self._translated(error, name=self._prefix) from error
         named = [
             RemoteFile(
                 path=self._relative(item["path"]),
@@ -81,24 +82,34 @@ class ObjectStoreSource:
                 options: Any = {"range": (start, file.size)} | ({"if_match": file.version} if file.version else {})
                 for chunk in self._store.get(file.name, options=options).stream(min_chunk_size=CHUNK):
                     partial.write(chunk)
-            except BaseError as error:
+            except (BaseError, FileNotFoundError) as error:
                 raise self._translated(error, name=file.name) from error
 
     def _relative(self, name: str) -> str:
         return name.removeprefix(f"{self._prefix}/") if name != self._prefix else name.rpartition("/")[2]
 
-    def _translated(self, error: BaseError, *, name: str = "") -> Failure | Unreachable:
-        """The library's own words are left out but for their kind: they hold whole requests."""
-        if isinstance(error, PermissionDeniedError | UnauthenticatedError):
+    def _translated(self, error: Exception, *, name: str = "") -> Failure | Unreachable:
+        """Of the server's words only status and code are kept: the rest holds whole requests."""
+        status, code = _answer(error)
+        said = f"{status} {code}".strip()
+        if isinstance(error, PermissionDeniedError | UnauthenticatedError) or status in (401, 403) or code in UNKNOWN_KEYS:
             keys = "the keys in the Secret were used" if self._signed else "no keys were used: set secretRef"
-            return Failure(Reason.MODEL_ACCESS_DENIED, f"{self._place}: the store refuses access ({keys})")
-        if isinstance(error, PreconditionError):
+            return Failure(Reason.MODEL_ACCESS_DENIED, f"{self._place}: the store refuses access: {said} ({keys})")
+        if isinstance(error, PreconditionError) or status == 412:
             return Failure(Reason.MODEL_SOURCE_MOVED, f"{self._place}: {name} was changed while it was fetched: finish the upload first")
-        if isinstance(error, NotFoundError):
-            return Failure(Reason.MODEL_NOT_FOUND, f"{self._place}: {name or 'the bucket'} is not there")
-        if "NoSuchBucket" in str(error):
+        if code == "NoSuchBucket":
             return Failure(Reason.MODEL_NOT_FOUND, f"{self._place}: there is no such bucket")
-        return Unreachable(f"{type(error).__name__} of the object store at {self._place}")
+        if isinstance(error, FileNotFoundError) or status == 404:
+            return Failure(Reason.MODEL_NOT_FOUND, f"{self._place}: {name or 'the prefix'} is not there")
+        if 300 <= status < 500 and status not in PASSING:
+            return Failure(Reason.MODEL_SOURCE_UNAVAILABLE, f"{self._place}: the store answered {said}; check endpoint and region")
+        return Unreachable(f"the object store answered {said}" if status else f"the object store at {self._place} can't be reached")
+
+
+def _answer(error: Exception) -> tuple[int, str]:
+    """Status and S3's error code, from the text of a failure; 0 and empty when the server said nothing."""
+    status, code = re.search(r"status code: (\d{3})", str(error)), re.search(r"<Code>(\w{1,64})</Code>", str(error))
+    return int(status[1]) if status else 0, code[1] if code else ""
 
 
 def _digest(etag: str | None) -> Digest | None:
