@@ -39,6 +39,7 @@ fmt: $(READY) ## Format the code and sort its imports
 generate: $(READY) ## Write what is made from the code: CRDs, the chart's copies and the reference
 	@$(PYTHON) -m vertical_operator crd --write crds
 	@cp crds/*.yaml charts/vertical-operator/files/crds/
+	@$(PYTHON) -m vertical_operator admission --write charts/vertical-operator/files/admission-policy.yaml
 	@$(PYTHON) -m vertical_operator.api.v1alpha1.reference --write docs/reference
 	@$(PYTHON) -m vertical_engines.cli toolchains -o markdown > docs/reference/toolchains.md
 

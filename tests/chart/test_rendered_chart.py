@@ -14,11 +14,14 @@ from tests.simulation.services import NAMESPACE, SHARED_STORE, claim, service
 from tests.simulation.world import World
 from vertical_operator.kube.kinds import RESOURCES
 from vertical_operator.runtime.settings import RuntimeSettings
+from vertical_operator.runtime.toolchains import read_toolchains
 from vertical_operator.runtime.watch import CHILDREN, PARENTS
 
 PROJECT = Path(__file__).parents[2]
 CHART = PROJECT / "charts" / "vertical-operator"
 SHAPES = sorted((CHART / "ci").glob("*.yaml"))
+ADDITIONS = CHART / "ci" / "toolchains-values.yaml"
+POLICY = "ValidatingAdmissionPolicy"
 
 Render = Callable[..., dict[tuple[str, str], dict[str, Any]]]
 Helm = Callable[..., subprocess.CompletedProcess[str]]
@@ -175,3 +178,42 @@ def test_notes_name_commands_that_fit_the_release(helm: Helm) -> None:
     assert len([line for line in notes.splitlines() if line.startswith("  kubectl ")]) == 3
     assert json.loads((CHART / "values.schema.json").read_text())["additionalProperties"] is False
     assert NAMESPACE not in notes
+
+
+def test_checks_of_the_api_server_are_the_generated_ones(render: Render) -> None:
+    """Only names, labels and the releases that the installation adds are the chart's own."""
+    objects = render()
+    policy, binding = (objects[kind, "vertical-operator-checks"] for kind in (POLICY, f"{POLICY}Binding"))
+    committed, tie = yaml.safe_load_all((CHART / "files" / "admission-policy.yaml").read_text())
+    assert (policy["spec"], binding["spec"]) == (committed["spec"], {**tie["spec"], "policyName": "vertical-operator-checks"})
+    assert not any(kind.startswith(POLICY) for kind, _ in render("--set", "admissionPolicy.enabled=false"))
+    old = render("--kube-version", "1.29.0")
+    assert not any(kind.startswith(POLICY) for kind, _ in old), "the server has no such kind"
+
+
+def test_checks_follow_what_the_installation_watches_and_adds(render: Render) -> None:
+    watched = next(path for path in SHAPES if path.stem.startswith("namespaced"))
+    binding = render("-f", str(watched))[f"{POLICY}Binding", "vertical-operator-checks"]
+    names = binding["spec"]["matchResources"]["namespaceSelector"]["matchExpressions"][0]["values"]
+    assert names == yaml.safe_load(watched.read_text())["watchNamespaces"]
+    policy = render("-f", str(ADDITIONS))[POLICY, "vertical-operator-checks"]
+    assert policy["spec"]["variables"][0] == {"name": "added", "expression": '["TensorRTLLM/26.06-site"]'}
+
+
+def test_toolchains_of_the_installation_reach_the_process(render: Render, tmp_path: Path) -> None:
+    objects = render("-f", str(ADDITIONS))
+    config_map = objects["ConfigMap", "vertical-operator-toolchains"]
+    pod = objects["Deployment", "vertical-operator"]["spec"]["template"]
+    file = Path(environment(objects)["OPERATOR_TOOLCHAINS_FILE"])
+    mounted = next(entry for entry in container(objects)["volumeMounts"] if entry["name"] == "toolchains")
+    volume = next(entry for entry in pod["spec"]["volumes"] if entry["name"] == "toolchains")
+    assert (str(file.parent), volume["configMap"]["name"]) == (mounted["mountPath"], config_map["metadata"]["name"])
+    (tmp_path / file.name).write_text(config_map["data"][file.name])
+    known = read_toolchains(str(tmp_path / file.name))
+    assert known.release(backend="TensorRTLLM", name="26.06-site")
+    assert known.gpu("NVIDIA-X9000")
+    digest = pod["metadata"]["annotations"]["serving.vertical-operator.io/toolchains-digest"]
+    other = render("-f", str(ADDITIONS), "--set", "extraToolchains.gpus.NVIDIA-X9000.memory=1024")
+    assert other["Deployment", "vertical-operator"]["spec"]["template"]["metadata"]["annotations"] != {
+        "serving.vertical-operator.io/toolchains-digest": digest
+    }, "it is read at the start: other content, another pod"

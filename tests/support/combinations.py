@@ -354,7 +354,6 @@ BAD: tuple[Bad, ...] = (
         field="spec.model.weights",
         reason=Reason.UNSUPPORTED_BUILD_FLAG,
         fragments=("no bfloat16 weights", "use float16"),
-        admission=False,
     ),
     bad(
         "settings of OpenVINO on TensorRT-LLM",
@@ -363,7 +362,6 @@ BAD: tuple[Bad, ...] = (
         field=f"{PATH}.openvino",
         reason=Reason.INVALID_SPEC,
         fragments=("the toolchain here is TensorRTLLM 24.09", "remove it"),
-        admission=False,
     ),
 )
 """One row a refusal, at least one for each policy that an object alone can violate."""

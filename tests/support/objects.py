@@ -92,6 +92,7 @@ OBJECT_STORE = {
     "proxy": "http://proxy.example.com:3128",
     "secretRef": {"name": "models"},
 }
+ON_T4 = (f"{VARIANT}.placements.0.accelerator", {"product": "Tesla-T4", "count": 1})
 
 VALID: tuple[tuple[str, list[tuple[str, Any]]], ...] = (
     ("the smallest one", []),
@@ -102,9 +103,9 @@ VALID: tuple[tuple[str, list[tuple[str, Any]]], ...] = (
     ("prefix cache on a paged cache", [PAGED, (f"{VARIANT}.prefixCache", {"enabled": True})]),
     ("prefix cache switched off on a contiguous cache", [(f"{VARIANT}.prefixCache", {"enabled": False})]),
     ("response cache behind the entry model", [(f"{VARIANT}.responseCache", CACHE)]),
-    ("toolchain at the variant only", [("spec.toolchain", REMOVED), (f"{VARIANT}.toolchain", OTHER_CHAIN)]),
-    ("toolchain at the placement only", [("spec.toolchain", REMOVED), (f"{VARIANT}.placements.0.toolchain", OTHER_CHAIN)]),
-    ("a GPU placement", [(f"{VARIANT}.placements.0.accelerator", {"product": "Tesla-T4", "count": 1})]),
+    ("toolchain at the variant only", [("spec.toolchain", REMOVED), (f"{VARIANT}.toolchain", OTHER_CHAIN), ON_T4]),
+    ("toolchain at the placement only", [("spec.toolchain", REMOVED), (f"{VARIANT}.placements.0.toolchain", OTHER_CHAIN), ON_T4]),
+    ("a GPU placement", [("spec.toolchain", OTHER_CHAIN), ON_T4]),
     ("no replica", [(f"{VARIANT}.placements.0.replicas", 0)]),
     ("numbers as quantities", [(f"{VARIANT}.placements.0.resources", {"requests": {"cpu": 1, "memory": "1Gi"}})]),
     ("a toleration for everything", [(f"{VARIANT}.placements.0.tolerations", [{"operator": "Exists"}])]),

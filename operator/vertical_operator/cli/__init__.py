@@ -66,6 +66,16 @@ def crd(
 
 
 @app.command()
+def admission(
+    write: Annotated[Path | None, typer.Option("--write", help="File to write, instead of printing.")] = None,
+) -> None:
+    """Print or write the ValidatingAdmissionPolicy with its binding, generated from the compatibility matrix."""
+    from vertical_operator.cli.admission import show_admission_policy
+
+    raise typer.Exit(show_admission_policy(write))
+
+
+@app.command()
 def version() -> None:
     """Print the version of the operator."""
     from importlib.metadata import version as installed

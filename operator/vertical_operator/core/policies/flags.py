@@ -5,12 +5,15 @@ from difflib import get_close_matches
 
 from vertical_engines.contract.flags import FlagHistory
 from vertical_engines.contract.reasons import Reason
+from vertical_engines.contract.toolchains import Matrix
 from vertical_engines.contract.versions import Version
 from vertical_operator.core.finding import Finding
 from vertical_operator.core.identity import Target
 from vertical_operator.core.names import listed
 from vertical_operator.core.policies.gpu import PARALLELISM
 from vertical_operator.core.policies.policy import finding, plugin_path
+
+INSTEAD_OF_KV_CACHE_TYPE = "set plugin_config.paged_kv_cache: true is paged, false is contiguous"
 
 
 def _histories(target: Target) -> dict[str, FlagHistory]:
@@ -50,13 +53,18 @@ def _why_unknown(key: str, history: FlagHistory | None, *, target: Target) -> st
 
 def _instead_of(key: str, histories: dict[str, FlagHistory], *, target: Target) -> str:
     if key == "kv_cache_type":
-        return "set plugin_config.paged_kv_cache: true is paged, false is contiguous"
+        return INSTEAD_OF_KV_CACHE_TYPE
     if key in histories:
-        able = [row.release for row in target.matrix.releases if row.backend == target.release.backend and row.knows(key)]
-        return f"remove it, or use one of the releases that know it: {listed(able)}"
+        return instead_of_flag(target.matrix, target.release.backend, key=key)
     known = [name for name in histories if target.release.knows(name)]
     close = get_close_matches(key, known, n=1)
     return f"write {close[0]}, or remove it" if close else "remove it"
+
+
+def instead_of_flag(matrix: Matrix, backend: str, *, key: str) -> str:
+    """What to do about a flag that other releases know."""
+    able = [row.release for row in matrix.releases if row.backend == backend and row.knows(key)]
+    return f"remove it, or use one of the releases that know it: {listed(able)}"
 
 
 def flag_value_is_wrong(target: Target) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from vertical_engines.contract.reasons import Reason
+from vertical_engines.contract.toolchains import Matrix
 from vertical_operator.core.finding import Finding
 from vertical_operator.core.identity import Target
 from vertical_operator.core.names import listed
@@ -47,11 +48,6 @@ def release_lacks_architecture(target: Target) -> Iterator[Finding]:
     accelerator, known = target.identity.accelerator, target.gpu
     if accelerator is None or known is None or target.release.cpu_only or target.release.runs_on(known.sm):
         return
-    rows = [row for row in target.matrix.releases if row.runs_on(known.sm)]
-    same = [row.release for row in rows if row.backend == target.release.backend]
-    other = sorted({row.backend for row in rows} - {target.release.backend})
-    choices = [f"use one of its releases that do: {listed(same)}"] if same else []
-    choices += [f"use backend {' or '.join(other)}"] if other and not same else []
     yield finding(
         target,
         f"{target.toolchain_path}.release",
@@ -59,8 +55,18 @@ def release_lacks_architecture(target: Target) -> Iterator[Finding]:
         reason=Reason.GPU_ARCH_UNSUPPORTED,
         what=f"{target.row} does not run on {accelerator.product}",
         why=f"it has no code for SM{known.sm}",
-        instead=", or ".join([*choices, "another GPU"] if choices else ["choose another GPU"]),
+        instead=instead_of_release(target.matrix, target.release.backend, sm=known.sm),
     )
+
+
+def instead_of_release(matrix: Matrix, backend: str, *, sm: int) -> str:
+    """What to use on an architecture that a release lacks."""
+    rows = [row for row in matrix.releases if row.runs_on(sm)]
+    same = [row.release for row in rows if row.backend == backend]
+    other = sorted({row.backend for row in rows} - {backend})
+    choices = [f"use one of its releases that do: {listed(same)}"] if same else []
+    choices += [f"use backend {' or '.join(other)}"] if other and not same else []
+    return ", or ".join([*choices, "another GPU"] if choices else ["choose another GPU"])
 
 
 def world_size_differs(target: Target) -> Iterator[Finding]:

@@ -3,12 +3,15 @@
 from collections.abc import Iterator
 
 from vertical_engines.contract.reasons import Reason
+from vertical_engines.contract.toolchains import Matrix
 from vertical_operator.core.finding import Finding
 from vertical_operator.core.identity import Target
 from vertical_operator.core.names import listed
 from vertical_operator.core.policies.policy import finding, is_off, is_on, plugin_path
 
 ENGINE_BACKEND = "TensorRTLLM"
+PAGED = "set buildConfig.plugin_config.paged_kv_cache to true (max_batch_size 1 gives one request at a time)"
+IN_FLIGHT = "set batching to InFlight (max_batch_size 1 gives one request at a time)"
 FUSED = ("context_fmha", "use_paged_context_fmha", "use_fp8_context_fmha")
 
 
@@ -17,9 +20,9 @@ def _reuses_prefixes(target: Target) -> bool:
     return cache is not None and cache.enabled
 
 
-def _static_releases(target: Target) -> str:
-    rows = target.matrix.releases
-    able = [row.release for row in rows if row.backend == target.release.backend and row.serves("Static", "contiguous")]
+def static_releases(matrix: Matrix, backend: str) -> str:
+    """The end of a sentence: releases with static batching, where there are any."""
+    able = [row.release for row in matrix.releases if row.backend == backend and row.serves("Static", "contiguous")]
     return f", or use one of the releases that can: {listed(able)}" if able else ""
 
 
@@ -35,8 +38,7 @@ def layout_cannot_be_served(target: Target) -> Iterator[Finding]:
         reason=Reason.KV_CACHE_BATCHING_CONFLICT,
         what=f"{target.row} can't serve a contiguous KV cache",
         why="it has in-flight batching only, which needs a paged one",
-        instead="set buildConfig.plugin_config.paged_kv_cache to true (max_batch_size 1 gives one request at a time)"
-        + _static_releases(target),
+        instead=PAGED + static_releases(target.matrix, target.release.backend),
     )
 
 
@@ -55,7 +57,7 @@ def static_batching_is_gone(target: Target) -> Iterator[Finding]:
         reason=Reason.BATCHING_UNSUPPORTED,
         what=f"{target.row} has no static batching",
         why="it batches in flight only",
-        instead="set batching to InFlight (max_batch_size 1 gives one request at a time)" + _static_releases(target),
+        instead=IN_FLIGHT + static_releases(target.matrix, target.release.backend),
     )
 
 

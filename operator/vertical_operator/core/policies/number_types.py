@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from vertical_engines.contract.reasons import Reason
+from vertical_engines.contract.toolchains import Matrix
 from vertical_operator.core.finding import Finding
 from vertical_operator.core.identity import Target
 from vertical_operator.core.policies.policy import finding, is_on, plugin_path
@@ -19,8 +20,9 @@ def _missing(target: Target, dtype: str) -> str | None:
     return f"SM{target.gpu.sm}" if known and dtype not in known else None
 
 
-def _from(target: Target, dtype: str) -> str:
-    first = min((sm for sm, found in target.matrix.file.architectures.items() if dtype in found.dtypes), default=0)
+def needed_architecture(matrix: Matrix, dtype: str) -> str:
+    """The first architecture with a number type, in words."""
+    first = min((sm for sm, found in matrix.file.architectures.items() if dtype in found.dtypes), default=0)
     return f"SM{first} and later" if first else "no GPU that is known"
 
 
@@ -36,7 +38,7 @@ def weights_lack_type(target: Target) -> Iterator[Finding]:
         policy=weights_lack_type,
         reason=Reason.DTYPE_UNSUPPORTED,
         what=f"{accelerator.product} does not compute in {weights}",
-        why=f"{weights} needs {_from(target, weights)}, this GPU is {sm}",
+        why=f"{weights} needs {needed_architecture(target.matrix, weights)}, this GPU is {sm}",
         instead=f"use weights {'float16' if weights == 'bfloat16' else 'int8 or float16'}, or another GPU",
     )
 
@@ -53,8 +55,8 @@ def plugin_lacks_type(target: Target) -> Iterator[Finding]:
             policy=plugin_lacks_type,
             reason=Reason.DTYPE_UNSUPPORTED,
             what=f"{key} in {value} on {sm}",
-            why=f"{value} needs {_from(target, str(value))}",
-            instead="use float16 or auto, or another GPU",
+            why=f"{value} needs {needed_architecture(target.matrix, str(value))}",
+            instead="use float16, auto or disable, or another GPU",
         )
 
 
@@ -69,6 +71,6 @@ def fp8_attention_needs_fp8(target: Target) -> Iterator[Finding]:
         policy=fp8_attention_needs_fp8,
         reason=Reason.GPU_FEATURE_UNSUPPORTED,
         what=f"fused attention in fp8 on {sm}",
-        why=f"fp8 needs {_from(target, 'fp8')}",
+        why=f"fp8 needs {needed_architecture(target.matrix, 'fp8')}",
         instead="remove use_fp8_context_fmha, or use another GPU",
     )
