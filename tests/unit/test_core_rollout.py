@@ -13,6 +13,10 @@ from vertical_operator.core.observed import ObservedService
 from vertical_operator.core.plan import plan
 
 OWNER = owned_service(service())
+TRT_MISMATCH = """I1129 22:58:01.000000 1 model_lifecycle.cc:472] loading: generator_tensorrt_llm:1
+[TensorRT-LLM][ERROR] 6: The engine plan file is not compatible with this version of TensorRT, expecting library version 10.9.0.34 got
+[TensorRT-LLM][ERROR] IRuntime::deserializeCudaEngine: expecting library version 10.9.0.34 got 10.4.0, please rebuild.
+error: creating server: Internal - failed to load all models"""
 NOT_FOUND = failure_words(Reason.PIPELINE_INVALID, "pipeline image has no /models")
 MISMATCH = failure_words(Reason.ENGINE_GPU_MISMATCH, "built for Tesla-T4, this is an L4")
 PULL = 'Back-off pulling image "pipeline:1": ErrImagePull: not found'
@@ -73,6 +77,13 @@ ROWS: list[tuple[str, Plan, str, str, str]] = [
         "Reconciling",
         "RollingOut",
         "",
+    ),
+    (
+        "server ends with words that are known, the first time",
+        rolling(pods=[waits("triton", "CrashLoopBackOff", restarts=1, last=TRT_MISMATCH)]),
+        "Stalled",
+        "EngineRuntimeMismatch",
+        "built with TensorRT 10.4.0, this image has 10.9.0.34",
     ),
     (
         "server crashes for ever",

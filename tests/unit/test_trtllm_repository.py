@@ -16,7 +16,9 @@ from vertical_engines.contract.reasons import Reason
 from vertical_engines.contract.serving import ServingPlan, inner_models
 from vertical_engines.contract.toolchains import matrix, release
 from vertical_engines.failure import Failure
-from vertical_engines.models.tensorrt_llm_generator import stop_words
+from vertical_engines.models.tensorrt_llm_generator import engine_request, stop_words
+from vertical_engines.models.tensorrt_llm_preprocessing import TokensResponse
+from vertical_engines.models.tokenizer_files import decoder_start, end_ids
 from vertical_engines.repository.generator import generator_source, inner_names, write_inner_models
 from vertical_engines.repository.llmapi import served_arguments, write_llmapi_model
 from vertical_engines.repository.pbtxt import parse_config, print_config
@@ -179,3 +181,26 @@ def test_an_engine_without_arguments_is_damaged(tmp_path: Path) -> None:
 
 def test_several_end_tokens_become_stop_words_of_one_token() -> None:
     assert stop_words([128008, 128009]).tolist() == [[[128008, 128009], [1, 2]]]
+
+
+BEHIND_ENCODERS = {
+    "T5": ({"is_encoder_decoder": True, "decoder_start_token_id": 0, "pad_token_id": 0}, [0]),
+    "BART": ({"is_encoder_decoder": True, "decoder_start_token_id": 2, "pad_token_id": 1}, [2]),
+    "not said": ({"is_encoder_decoder": True, "pad_token_id": 1}, [1]),
+    "Llama": ({"pad_token_id": 1}, []),
+}
+
+
+@pytest.mark.parametrize(("config", "start"), BEHIND_ENCODERS.values(), ids=BEHIND_ENCODERS.keys())
+def test_a_decoder_behind_an_encoder_is_told_where_to_begin(config: dict[str, object], start: list[int], tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    assert decoder_start(tmp_path) == start
+    request = engine_request(TokensResponse(input_ids=[5, 6], end_ids=[], pad_id=1, decoder_start=start), longest=4)
+    assert (None if request.decoder_input_ids is None else request.decoder_input_ids.tolist()) == ([start] if start else None)
+    assert (request.end_id.tolist(), request.request_output_len.tolist()) == ([[-1]], [[4]])
+
+
+@pytest.mark.parametrize(("content", "found"), [({"eos_token_id": 2}, [2]), ({"eos_token_id": [7, 8]}, [7, 8]), ({}, [])])
+def test_every_token_that_ends_a_sequence_is_found(content: dict[str, object], found: list[int], tmp_path: Path) -> None:
+    (tmp_path / "generation_config.json").write_text(json.dumps(content))
+    assert end_ids(tmp_path) == found

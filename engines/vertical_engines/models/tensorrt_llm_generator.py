@@ -27,6 +27,8 @@ class EngineRequest(TritonFieldModel):
     end_id: Row
     pad_id: Row
     runtime_top_k: Row
+    decoder_input_ids: Annotated[NDArray | None, TritonType("TYPE_INT32", dims=(-1, -1))] = None
+    decoder_input_lengths: Annotated[NDArray | None, TritonType("TYPE_INT32", dims=(-1, -1))] = None
     stop_words_list: Annotated[NDArray | None, TritonType("TYPE_INT32", dims=(-1, -1, -1))] = None
 
 
@@ -73,6 +75,8 @@ def engine_request(tokens: TokensResponse, *, longest: int) -> EngineRequest:
         end_id=_row([first]),
         pad_id=_row([tokens.pad_id]),
         runtime_top_k=_row([1]),
+        decoder_input_ids=_row(tokens.decoder_start) if tokens.decoder_start else None,
+        decoder_input_lengths=_row([len(tokens.decoder_start)]) if tokens.decoder_start else None,
         stop_words_list=stop_words(others) if others else None,
     )
 

@@ -13,11 +13,12 @@ class TokensRequest(TritonFieldModel):
 
 
 class TokensResponse(TritonFieldModel):
-    """`end_ids`: any of them ends a sequence."""
+    """`end_ids`: any of them ends a sequence. `decoder_start`: what a decoder behind an encoder begins with, else empty."""
 
     input_ids: Annotated[list[int], TritonType("TYPE_INT32")]
     end_ids: Annotated[list[int], TritonType("TYPE_INT32")]
     pad_id: Annotated[int, TritonType("TYPE_INT32")]
+    decoder_start: Annotated[list[int], TritonType("TYPE_INT32")]
 
 
 class TritonPythonModel(Model[TokensRequest, TokensResponse]):
@@ -31,4 +32,9 @@ class TritonPythonModel(Model[TokensRequest, TokensResponse]):
 
     def handle(self, request: TokensRequest) -> TokensResponse:
         tokenizer = self._tokenizer
-        return TokensResponse(input_ids=tokenizer.encode(request.prompt), end_ids=tokenizer.end_ids, pad_id=tokenizer.pad_id)
+        return TokensResponse(
+            input_ids=tokenizer.encode(request.prompt),
+            end_ids=tokenizer.end_ids,
+            pad_id=tokenizer.pad_id,
+            decoder_start=tokenizer.decoder_start,
+        )

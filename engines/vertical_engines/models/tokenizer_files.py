@@ -22,6 +22,7 @@ class FileTokenizer:
 
             self._slow = AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
         self.end_ids = end_ids(folder)
+        self.decoder_start = decoder_start(folder)
         self.pad_id = _single(folder, "pad_token_id", default=self.end_ids[0] if self.end_ids else 0)
 
     def encode(self, text: str) -> list[int]:
@@ -41,6 +42,13 @@ def end_ids(folder: Path) -> list[int]:
         if isinstance(found, list) and found:
             return [int(value) for value in found]
     return []
+
+
+def decoder_start(folder: Path) -> list[int]:
+    """What the decoder of a model with an encoder begins with; empty for other models."""
+    if not _read(folder / "config.json").get("is_encoder_decoder"):
+        return []
+    return [_single(folder, "decoder_start_token_id", default=_single(folder, "pad_token_id", default=0))]
 
 
 def _single(folder: Path, key: str, *, default: int) -> int:

@@ -39,7 +39,7 @@ def preprocessing(name: str, *, parameters: Parameters) -> Any:
     """Text to tokens, with the ids that end a sequence."""
     config = triton.ModelConfig(name=name, backend="python", max_batch_size=0)
     _tensor(config.input, "prompt", STRING, 1)
-    for output, size in (("input_ids", -1), ("end_ids", -1), ("pad_id", 1)):
+    for output, size in (("input_ids", -1), ("end_ids", -1), ("pad_id", 1), ("decoder_start", -1)):
         _tensor(config.output, output, INT32, size)
     return _finish(config, {"tokenizer_dir": f"{parameters['engine_dir']}/{TOKENIZER}"})
 

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from vertical_engines.contract.build import BuildFailure
+from vertical_engines.contract.known_failures import explain
 from vertical_engines.contract.manifest import ManifestSummary
+from vertical_engines.contract.masking import masked
 from vertical_engines.contract.reasons import Reason
 from vertical_operator.api.v1alpha1.conditions import timestamp
 from vertical_operator.api.v1alpha1.engine import Engine
@@ -120,7 +122,9 @@ def translated(job: JobState, pods: list[PodState]) -> BuildFailure:
     words = f"{JOB.name} {job.name}: {job.failed_message or job.failed_reason or 'failed'}"
     if ended:
         pod, container = ended[-1]
-        last = container.exit_message.strip() or container.exit_reason
+        if known := explain(container.exit_message.splitlines()):
+            return BuildFailure(reason=known[0], message=f"container {container.name}: {known[1]}")
+        last = masked(container.exit_message.strip()) or container.exit_reason
         words += f"; container {container.name} of pod {pod.name} ended with {container.exit_code}: {last}"
     return BuildFailure(reason=Reason.BUILD_FAILED, message=words)
 

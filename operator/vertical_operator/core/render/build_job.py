@@ -105,6 +105,8 @@ def _build(engine: Engine, settings: OperatorSettings) -> Manifest:
         ],
         env=[{"name": REQUEST_VARIABLE, "value": request}, {"name": "HOME", "value": "/tmp"}],
         resources=resources(scheduling.resources, identity.accelerator),
+        # Of a build that could not leave words of its own.
+        terminationMessagePolicy="FallbackToLogsOnError",
     )
 
 
