@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,19 @@ def test_whatever_ends_the_call_ends_the_process(tmp_path: Path) -> None:
         run_child([sys.executable, "-u", "-c", "import os, time; print(os.getpid()); time.sleep(600)"], say=stop, doing="work")
     with pytest.raises(ProcessLookupError):
         os.kill(int(told.read_text()), 0)
+
+
+def test_what_a_process_has_started_ends_with_it(tmp_path: Path) -> None:
+    """A pool of workers, say, that its leader leaves behind when it fails."""
+    told = tmp_path / "pid"
+    worker = "import os, sys, time; print(os.getpid(), flush=True); os.close(1); os.close(2); time.sleep(600)"
+    leader = (
+        f"import subprocess, sys; w = subprocess.Popen([sys.executable, '-c', {worker!r}], stdout=subprocess.PIPE); "
+        "print(w.stdout.readline().decode(), flush=True); sys.exit(4)"
+    )
+    ended = run_child([sys.executable, "-u", "-c", leader], say=lambda line: told.write_text(line), doing="work")
+    assert ended.code == 4
+    pid = int(told.read_text())
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]:
+        assert time.monotonic() < deadline

@@ -36,7 +36,7 @@ def build(workplace: Workplace, request: str | None = REQUEST.to_json()) -> tupl
 
 @pytest.fixture
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workplace:
-    monkeypatch.setattr("vertical_engines.commands.build.builder_for", lambda backend: StandInBuilder())
+    monkeypatch.setattr("vertical_engines.commands.build.builder_for", lambda backend, known: StandInBuilder())
     return Workplace(tmp_path)
 
 
@@ -142,7 +142,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tests.support.stand_in_builder import StandInBuilder, wait_for_ever
 from vertical_engines.commands import build
-build.builder_for = lambda backend: StandInBuilder(during=wait_for_ever)
+build.builder_for = lambda backend, known: StandInBuilder(during=wait_for_ever)
 sys.exit(build.run_build(model=Path(sys.argv[1]), store=Path(sys.argv[2]), termination_log=Path(sys.argv[3])))
 """
 

@@ -10,6 +10,8 @@ import yaml
 
 from tests.support.combinations import on
 from tests.support.objects import put, service
+from tests.support.stand_in_tensorrt_llm.installation import identity
+from vertical_engines.builders.tensorrt_llm.target import build_target
 from vertical_engines.contract.additions import BadToolchains, extended, needed_for
 from vertical_engines.contract.build import REQUEST_VARIABLE, BuildRequest
 from vertical_engines.contract.toolchains import matrix
@@ -99,6 +101,20 @@ def test_of_a_release_that_is_built_in_nothing_is_handed_on() -> None:
     row = matrix().release(backend="TensorRTLLM", name="26.06")
     assert row
     assert needed_for(row, extended(ADDED)) is None
+
+
+def test_a_gpu_of_the_site_is_handed_to_the_build_that_is_for_it() -> None:
+    known = extended({**ADDED, "gpus": {"NVIDIA-X75": {"sm": 75, "memory": 1000}}})
+    row = matrix().release(backend="TensorRTLLM", name="24.09")
+    assert row
+    handed = needed_for(row, known, product="NVIDIA-X75")
+    assert handed
+    assert set(handed.gpus) == {"NVIDIA-X75"}
+    assert handed.releases == ()
+    assert needed_for(row, known, product="Tesla-T4") is None
+    wanted = identity("24.09", "NVIDIA-X75")
+    target = build_target(wanted, matrix=BuildRequest(key=wanted.key(), identity=wanted, toolchains=handed).known)
+    assert target.architecture.context_fmha is False, "what its architecture can't do is not built"
 
 
 def test_a_file_is_read_as_json_or_yaml(tmp_path: Path) -> None:

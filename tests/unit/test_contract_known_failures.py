@@ -222,6 +222,13 @@ def test_a_cause_is_told_before_what_followed_from_it() -> None:
     assert (explain(log[2:]) or ("",))[0] is Reason.ENGINE_RUNTIME_MISMATCH
 
 
+def test_what_spoiled_one_request_is_not_why_a_server_ended() -> None:
+    log = ["Prompt length (900) exceeds maximum input length (512).", "Assertion failed: mNextBlocks.empty()"]
+    assert (explain(log, ended=True) or ("",))[0] is Reason.RUNTIME_CRASH
+    assert explain(log[:1], ended=True) is None
+    assert (explain(log[:1]) or ("",))[0] is Reason.PROMPT_TOO_LONG
+
+
 def test_words_that_are_not_known_are_left_to_the_caller() -> None:
     assert explain(["RuntimeError: something new"]) is None
     assert explain([]) is None

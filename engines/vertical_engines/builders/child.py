@@ -1,7 +1,9 @@
 """Runs native code in a process of its own: output passed on line by line, life signs in between, its end told as a value."""
 
+import contextlib
 import os
 import selectors
+import signal
 import subprocess
 import time
 from collections import deque
@@ -29,11 +31,14 @@ class Ended:
 def run_child(
     command: list[str], *, say: Say, doing: str, life_sign_seconds: float = 5.0, cwd: Path | None = None, env: dict[str, str] | None = None
 ) -> Ended:
-    """Run a command to its end. It never outlives this call: whatever ends the call kills it. `env` replaces the environment."""
+    """Run a command to its end. It never outlives this call: whatever ends the call kills it, and the processes that it has started
+    (builders of several GPUs start one for each). `env` replaces the environment."""
     tail: deque[str] = deque(maxlen=TAIL_LINES)
     started = time.monotonic()
     peak = 0
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=cwd, env=env)
+    process = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=cwd, env=env, start_new_session=True
+    )
     try:
         for line in _lines(process, every=life_sign_seconds):
             peak = max(peak, _memory(process.pid))
@@ -44,8 +49,8 @@ def run_child(
                 say(f"  {text}")
         return Ended(code=process.wait(), tail=tuple(tail), peak=peak)
     finally:
-        if process.poll() is None:
-            process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 

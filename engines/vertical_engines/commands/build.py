@@ -50,7 +50,7 @@ def run_build(*, model: Path, source_record: Path | None = None, store: Path, te
 
     def work() -> BuildOutcome:
         request = read_request(os.environ.get(REQUEST_VARIABLE))
-        builder = builder_for(request.identity.toolchain.backend)
+        builder = builder_for(request.identity.toolchain.backend, request.known)
         fetched = read_source_record(source_record)
         manifest = build_engine(request, builder=builder, model=model, store=VolumeStore(store, say=say), fetched=fetched, say=say)
         return BuildOutcome(manifest=manifest.summary())
@@ -64,7 +64,7 @@ def run_plan(*, model: Path, store: Path, termination_log: Path) -> int:
 
     def work() -> None:
         request = read_request(os.environ.get(REQUEST_VARIABLE))
-        builder = known_builder(request.identity.toolchain.backend)
+        builder = known_builder(request.identity.toolchain.backend, request.known)
         scratch = Path(tempfile.gettempdir(), f"build-{request.key[:10]}")
         for line in builder.plan(request.identity, model=model, folder=store / request.key, scratch=scratch):
             sys.stdout.write(f"{line}\n")

@@ -44,20 +44,30 @@ def joined(known: Toolchains, added: Toolchains) -> Toolchains:
         parameters=parameters,
         architectures={**known.architectures, **added.architectures},
         gpus={**known.gpus, **added.gpus},
+        scripts={**known.scripts, **added.scripts},
     )
 
 
-def needed_for(row: Release, known: Matrix) -> Toolchains | None:
-    """What an image lacks to know a release: None for a release that is built in."""
+def needed_for(row: Release, known: Matrix, *, product: str | None = None) -> Toolchains | None:
+    """What an image lacks to know a release, and the GPU that it builds for: None when all of it is built in."""
     built_in = matrix()
+    gpu = known.gpu(product) if product and not built_in.gpu(product) else None
+    architectures = known.file.architectures
+    gpus = {product: gpu} if gpu and product else {}
+    lacking = {gpu.sm: architectures[gpu.sm]} if gpu and gpu.sm in architectures and gpu.sm not in built_in.file.architectures else {}
     if built_in.release(backend=row.backend, name=row.release):
-        return None
+        return Toolchains(gpus=gpus, architectures=lacking) if gpus else None
     flags, parameters = (
         {name: history for name, history in mine.get(row.backend, {}).items() if name not in theirs.get(row.backend, {})}
         for mine, theirs in ((known.file.flags, built_in.file.flags), (known.file.parameters, built_in.file.parameters))
     )
     return Toolchains(
-        releases=(row,), flags={row.backend: flags} if flags else {}, parameters={row.backend: parameters} if parameters else {}
+        releases=(row,),
+        flags={row.backend: flags} if flags else {},
+        parameters={row.backend: parameters} if parameters else {},
+        scripts={since: scripts for since, scripts in known.file.scripts.items() if since not in built_in.file.scripts},
+        gpus=gpus,
+        architectures=lacking,
     )
 
 

@@ -31,10 +31,14 @@ class BuildRequest(Frozen):
     """What the installation knows of the release, when it is one of its own."""
 
     @property
+    def known(self) -> Matrix:
+        """The image's matrix with what the request adds to it."""
+        return Matrix(joined(matrix().file, self.toolchains)) if self.toolchains else matrix()
+
+    @property
     def release(self) -> Release | None:
         """The matrix row of the release; None when neither the image nor the request knows it."""
-        known = Matrix(joined(matrix().file, self.toolchains)) if self.toolchains else matrix()
-        return known.release(backend=self.identity.toolchain.backend, name=self.identity.toolchain.release)
+        return self.known.release(backend=self.identity.toolchain.backend, name=self.identity.toolchain.release)
 
 
 class BuildFailure(Frozen):

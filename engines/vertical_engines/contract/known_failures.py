@@ -19,6 +19,8 @@ class KnownFailure:
     reason: Reason
     words: str
     message: str
+    ends: bool = True
+    """Whether it ends a process. What spoils one request, or is a warning, is no cause of an end."""
 
     def explain(self, text: str) -> str | None:
         """The message with both sides of a mismatch filled in; None when the words are not there."""
@@ -234,6 +236,7 @@ LOADING = (
         Reason.STREAMING_CONFIG_CONFLICT,
         r"Streaming is only supported if model is deployed using decoupled mode",
         "a streaming request came to a model that is not decoupled: the SLM answers once a request; leave `streaming` out",
+        ends=False,
     ),
     KnownFailure(
         "20",
@@ -273,6 +276,7 @@ LOADING = (
         Reason.PROMPT_TOO_LONG,
         r"Prompt length \((?P<got>\d+)\) exceeds maximum input length \((?P<limit>\d+)\)",
         "a prompt had {got} tokens, the engine takes {limit}: shorten it, or raise max_input_len, and max_num_tokens to at least as much",
+        ends=False,
     ),
     KnownFailure(
         "16",
@@ -281,6 +285,7 @@ LOADING = (
         r"(?: (?:of )?\(?(?P<limit>\d+)\)?)?",
         "a request wanted {got} tokens of prompt and {new} of answer, the engine holds {limit} together: ask for fewer, or raise "
         "max_seq_len",
+        ends=False,
     ),
     KnownFailure(
         "7",
@@ -296,12 +301,15 @@ LOADING = (
         "the model {model} did not load, and others need it: the first error of the server's log says why",
     ),
     # Warnings, after which a server goes on: behind everything that ends one.
-    KnownFailure("11", Reason.PREFIX_CACHE_UNAVAILABLE, r"KV cache reuse disabled because model was not built", NO_PAGED_CONTEXT),
+    KnownFailure(
+        "11", Reason.PREFIX_CACHE_UNAVAILABLE, r"KV cache reuse disabled because model was not built", NO_PAGED_CONTEXT, ends=False
+    ),
     KnownFailure(
         "21",
         Reason.METRICS_DEGRADED,
         r"Failed to find Max KV cache blocks in metrics",
         "TensorRT-LLM gives no KV cache metrics for a contiguous KV cache: scale by request metrics instead",
+        ends=False,
     ),
 )
 """What a server prints while it loads and serves. General words come after particular ones."""
@@ -309,7 +317,8 @@ LOADING = (
 KNOWN_FAILURES = BUILDING + LOADING
 
 
-def explain(lines: Iterable[str]) -> tuple[Reason, str] | None:
-    """Reason and message of the first entry, in the order of the table, whose words stand in the lines."""
+def explain(lines: Iterable[str], *, ended: bool = False) -> tuple[Reason, str] | None:
+    """Reason and message of the first entry, in the order of the table, whose words stand in the lines of a log; `ended`: of a process."""
     text = "\n".join(lines)
-    return next(((known.reason, message) for known in KNOWN_FAILURES if (message := known.explain(text))), None)
+    fitting = (known for known in KNOWN_FAILURES if known.ends or not ended)
+    return next(((known.reason, message) for known in fitting if (message := known.explain(text))), None)

@@ -2,9 +2,10 @@
 
 from pydantic import Field
 
+from vertical_engines.contract.additions import joined
 from vertical_engines.contract.engine import BuildFlags, Toolchain
 from vertical_engines.contract.frozen import Frozen
-from vertical_engines.contract.toolchains import Toolchains
+from vertical_engines.contract.toolchains import Matrix, Release, Toolchains, matrix
 
 PLAN_NAME = "serving.json"
 """Key of the ConfigMap that holds the plan."""
@@ -81,3 +82,9 @@ class ServingPlan(Frozen):
     response_cache_models: list[str] = Field(default_factory=list)
     parameters: dict[str, str] = Field(default_factory=dict)
     guard: GuardSettings = Field(default_factory=GuardSettings)
+
+    @property
+    def release(self) -> Release | None:
+        """The matrix row of the toolchain; None when neither the image nor the plan knows it."""
+        known = Matrix(joined(matrix().file, self.toolchains)) if self.toolchains else matrix()
+        return known.release(backend=self.toolchain.backend, name=self.toolchain.release)

@@ -6,7 +6,6 @@ from typing import Any
 
 from vertical_engines.contract.reasons import Reason
 from vertical_engines.contract.serving import ServingPlan, inner_models
-from vertical_engines.contract.toolchains import release
 from vertical_engines.failure import Failure
 from vertical_engines.repository.llmapi import write_llmapi_model
 from vertical_engines.repository.pbtxt import print_config
@@ -42,7 +41,7 @@ def write_inner_models(plan: ServingPlan, *, parameters: Mapping[str, str], repo
         write_llmapi_model(names.engine, plan.model_version, repository=repository, parameters=parameters)
     if plan.toolchain.backend != "TensorRTLLM":
         return
-    row = release(backend=plan.toolchain.backend, name=plan.toolchain.release)
+    row = plan.release
     if row is None:
         raise Failure(Reason.UNKNOWN_TOOLCHAIN, f"this image knows no {plan.toolchain.backend} {plan.toolchain.release}")
     encoder = has_encoder(Path(parameters["engine_dir"]))

@@ -122,7 +122,7 @@ def translated(job: JobState, pods: list[PodState]) -> BuildFailure:
     words = f"{JOB.name} {job.name}: {job.failed_message or job.failed_reason or 'failed'}"
     if ended:
         pod, container = ended[-1]
-        if known := explain(container.exit_message.splitlines()):
+        if known := explain(container.exit_message.splitlines(), ended=True):
             return BuildFailure(reason=known[0], message=f"container {container.name}: {known[1]}")
         last = masked(container.exit_message.strip()) or container.exit_reason
         words += f"; container {container.name} of pod {pod.name} ended with {container.exit_code}: {last}"

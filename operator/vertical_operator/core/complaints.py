@@ -48,12 +48,9 @@ def translated_complaint(pod: PodState) -> Verdict | None:
 def known_complaint(pod: PodState) -> Verdict | None:
     """A server that ended with words that are known: the same would happen again, so no crash loop has to be seen first."""
     for container in pod.containers:
-        if (
-            not container.ready
-            and container.exit_code
-            and container.outcome is None
-            and (known := explain(container.exit_message.splitlines()))
-        ):
+        if container.ready or not container.exit_code or container.outcome:
+            continue
+        if known := explain(container.exit_message.splitlines(), ended=True):
             reason, message = known
             return stalled(reason, f"pod {pod.name}, container {container.name}: {message}")
     return None

@@ -17,7 +17,7 @@ from vertical_engines.contract.manifest import SmokeTest
 from vertical_engines.contract.reasons import Reason
 from vertical_engines.contract.toolchains import Matrix, matrix
 from vertical_engines.failure import Failure
-from vertical_engines.progress import Say
+from vertical_engines.progress import Say, megabytes
 
 BITS = {"int4": 4, "int8": 8, "fp8": 8}
 
@@ -49,6 +49,7 @@ class TensorRtLlmBuilder:
     def convert(self, source: SourceModel, *, identity: EngineIdentity, folder: Path, say: Say) -> None:
         checkpoint = read_checkpoint(source.files[0].parent)
         with tempfile.TemporaryDirectory(prefix="trtllm-") as scratch:
+            check_scratch(Path(scratch), needed=source.needed)
             steps = build_steps(self.target(identity), checkpoint, folder=folder, scratch=Path(scratch), programs=self._programs)
             for number, step in enumerate(steps, start=1):
                 say(f"step {number} of {len(steps)}: {step.doing}")
@@ -99,6 +100,17 @@ def estimated_size(identity: EngineIdentity, checkpoint: Checkpoint) -> int:
     """Bytes: the weights in their new precision, and a tenth for what is not quantised and for the plan itself."""
     stored = 32 if checkpoint.dtype == "float32" else 16
     return int(checkpoint.size * BITS.get(identity.weights, 16) / stored * 1.1)
+
+
+def check_scratch(scratch: Path, *, needed: int) -> None:
+    """The converted checkpoint is as large as the engine. Raises BuildFailed: another node may have the room."""
+    free = shutil.disk_usage(scratch).free
+    if free < needed:
+        raise Failure(
+            Reason.BUILD_FAILED,
+            f"no room in the scratch volume {scratch.parent} for the converted checkpoint: about {megabytes(needed)} needed, "
+            f"{megabytes(free)} free",
+        )
 
 
 def copy_tokenizer(checkpoint: Checkpoint, folder: Path) -> None:

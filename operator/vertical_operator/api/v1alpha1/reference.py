@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from vertical_engines.contract.known_failures import KNOWN_FAILURES
 from vertical_engines.contract.reasons import REASONS
 from vertical_operator.api.v1alpha1.crd import definitions
 from vertical_operator.api.v1alpha1.rules import VALIDATIONS
@@ -80,9 +81,23 @@ def reasons_page() -> str:
     return f"{NOTE}\n{head}\n{rows}\n"
 
 
+def failures_page() -> str:
+    """Every failure that is known by the words of a log."""
+    rows = "\n".join(f"| `{known.reason.value}` | `{_cell(known.words)}` | {_cell(known.message)} |" for known in KNOWN_FAILURES)
+    head = (
+        "# Known failures\n\nWords that builders and servers print, as regular expressions, and what they are translated to. The first row "
+        "that fits counts; `{names}` are filled in from the words.\n\n| reason | words | message |\n|---|---|---|"
+    )
+    return f"{NOTE}\n{head}\n{rows}\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
 def pages() -> dict[str, str]:
     """File name to text, exactly as committed under `docs/reference/`."""
-    return {"api.md": api_page(), "reasons.md": reasons_page()}
+    return {"api.md": api_page(), "failures.md": failures_page(), "reasons.md": reasons_page()}
 
 
 def write(folder: Path) -> None:

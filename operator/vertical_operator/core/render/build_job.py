@@ -25,6 +25,7 @@ from vertical_operator.core.render.pod import (
     node_selector,
     pod_spec,
     resources,
+    shared_memory,
     tolerations,
     tools_container,
 )
@@ -84,9 +85,15 @@ def _model_folder(engine: Engine) -> str:
 
 
 def _additions(engine: Engine, settings: OperatorSettings) -> Toolchains | None:
-    toolchain = engine.spec.identity.toolchain
+    toolchain, accelerator = engine.spec.identity.toolchain, engine.spec.identity.accelerator
     row = settings.matrix.release(backend=toolchain.backend, name=toolchain.release)
-    return needed_for(row, settings.matrix) if row else None
+    return needed_for(row, settings.matrix, product=accelerator.product if accelerator else None) if row else None
+
+
+def _several(engine: Engine) -> bool:
+    """An engine of several GPUs is tried by as many processes, which exchange through shared memory."""
+    accelerator = engine.spec.identity.accelerator
+    return accelerator is not None and accelerator.count > 1
 
 
 def _build(engine: Engine, settings: OperatorSettings) -> Manifest:
@@ -102,6 +109,7 @@ def _build(engine: Engine, settings: OperatorSettings) -> Manifest:
             mount("model", MODEL_PATH, read_only=identity.source.persistent_volume_claim is not None),
             mount("store", STORE_PATH),
             SCRATCH_MOUNT,
+            *([mount("shared-memory", "/dev/shm")] if _several(engine) else []),
         ],
         env=[{"name": REQUEST_VARIABLE, "value": request}, {"name": "HOME", "value": "/tmp"}],
         resources=resources(scheduling.resources, identity.accelerator),
@@ -153,6 +161,7 @@ def build_job(engine: Engine, settings: OperatorSettings) -> Manifest:
             *fetch_volumes(engine),
             claim_volume("store", engine.spec.store.claim_name),
             SCRATCH_VOLUME,
+            *([shared_memory(identity.accelerator)] if _several(engine) else []),
         ],
         init=_fetch(engine, settings),
         main=_build(engine, settings),

@@ -33,6 +33,7 @@ from vertical_operator.core.render.pod import (
     mount,
     node_selector,
     pod_spec,
+    shared_memory,
     tolerations,
     tools_container,
 )
@@ -94,7 +95,7 @@ def _volumes(target: Target, config_map: str) -> list[Manifest]:
         {"name": "config", "configMap": {"name": config_map}},
         claim_volume("store", target.claim),
         SCRATCH_VOLUME,
-        {"name": "shared-memory", "emptyDir": {"medium": "Memory", "sizeLimit": "128Mi"}},
+        shared_memory(target.identity.accelerator),
     ]
 
 

@@ -76,6 +76,12 @@ def copy_container(name: str, image: str, *, path: str, target: Manifest, reason
     return container(name, image, command=command, mounts=[mount("tools", TOOLS_PATH, read_only=True), target])
 
 
+def shared_memory(accelerator: Accelerator | None) -> Manifest:
+    """/dev/shm for Triton's Python models, and for the exchange between the processes of several GPUs, which takes far more."""
+    size = "1Gi" if accelerator and accelerator.count > 1 else "128Mi"
+    return {"name": "shared-memory", "emptyDir": {"medium": "Memory", "sizeLimit": size}}
+
+
 def node_selector(given: dict[str, str], accelerator: Accelerator | None) -> dict[str, str]:
     return {**given, **({GPU_PRODUCT_LABEL: accelerator.product} if accelerator else {})}
 
