@@ -144,7 +144,7 @@ def test_one_bad_request_leaves_the_others_of_its_batch_alone(graph: FakePbUtils
         for word in ("one", "bad", "crash", "two")
     ]
     responses = graph.run("parent", requests)
-    assert [response.has_error() for response in responses] == [False, True, True, False]
+    assert [response.has_error() for (response,) in responses] == [False, True, True, False]
 
 
 def test_a_required_input_that_is_missing_is_named(graph: FakePbUtils) -> None:
@@ -156,7 +156,7 @@ def test_a_required_input_that_is_missing_is_named(graph: FakePbUtils) -> None:
 def test_a_cancelled_request_calls_no_child(graph: FakePbUtils) -> None:
     request = graph.InferenceRequest(model_name="parent", inputs=[graph.Tensor("text", np.array(["hello"], object))])
     request.cancelled = True
-    response = graph.run("parent", [request])[0]
+    ((response,),) = graph.run("parent", [request])
     assert response.error().code() == graph.TritonError.CANCELLED
     assert graph.calls == ["parent"]
 
@@ -270,7 +270,7 @@ def test_one_instance_answers_several_requests_at_once(graph: FakePbUtils) -> No
     requests = [graph.InferenceRequest(model_name="together", inputs=[graph.Tensor("text", np.array([word], object))]) for word in words]
     responses = graph.run("together", requests)
     told = [
-        response.error().message() if response.has_error() else response.output_tensors()[0].as_numpy().item() for response in responses
+        response.error().message() if response.has_error() else response.output_tensors()[0].as_numpy().item() for (response,) in responses
     ]
     assert told == [b"ONE", "child: text: bad", "SystemExit: 1", b"FOUR", b"FIVE", b"SIX"]
     model.finalize()

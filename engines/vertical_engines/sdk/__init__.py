@@ -1,5 +1,7 @@
 """Typed SDK for Triton python models and BLS pipelines: schemas in, schemas out, tensors nowhere in business code."""
 
+from vertical_engines.sdk.async_model import AsyncTritonPythonModel
+from vertical_engines.sdk.compat import convert_pb_tensors_to_pydantic, convert_pydantic_to_pb_tensors, get_field_names
 from vertical_engines.sdk.dtypes import Json, TritonType
 from vertical_engines.sdk.errors import BadRequest, ChildError, ChildUnavailable, ErrorCode, RequestFailure
 from vertical_engines.sdk.fields import NDArray, TritonFieldModel
@@ -7,6 +9,7 @@ from vertical_engines.sdk.model import TritonPythonModel
 from vertical_engines.sdk.plan import SchemaError
 
 __all__ = [
+    "AsyncTritonPythonModel",
     "BadRequest",
     "ChildError",
     "ChildUnavailable",
@@ -18,4 +21,7 @@ __all__ = [
     "TritonFieldModel",
     "TritonPythonModel",
     "TritonType",
+    "convert_pb_tensors_to_pydantic",
+    "convert_pydantic_to_pb_tensors",
+    "get_field_names",
 ]

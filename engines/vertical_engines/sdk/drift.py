@@ -4,7 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from vertical_engines.sdk.cache import SALT_NAME
+from vertical_engines.sdk.errors import FAILURE_NAME
 from vertical_engines.sdk.plan import FieldPlan, SchemaPlan
+
+
+def is_decoupled(model_config: Mapping[str, Any]) -> bool:
+    """Whether a model sends any number of answers to a request."""
+    return bool(model_config.get("model_transaction_policy", {}).get("decoupled"))
 
 
 def config_drift(model_config: Mapping[str, Any], *, request: SchemaPlan, response: SchemaPlan) -> list[str]:
@@ -17,7 +23,10 @@ def config_drift(model_config: Mapping[str, Any], *, request: SchemaPlan, respon
         for field in plan.fields:
             tensor = configured.pop(field.tensor, None)
             problems += _compare(kind, field, tensor) if tensor else [f"{kind} {field.tensor} is missing from config.pbtxt"]
-        problems += [f"{kind} {name} is in config.pbtxt but not in {plan.schema.__name__}" for name in configured if name != SALT_NAME]
+        known = {"input": SALT_NAME, "output": FAILURE_NAME}[kind]
+        problems += [f"{kind} {name} is in config.pbtxt but not in {plan.schema.__name__}" for name in configured if name != known]
+    if is_decoupled(model_config) and all(tensor["name"] != FAILURE_NAME for tensor in model_config.get("output", [])):
+        problems.append(f"a decoupled model needs the output {FAILURE_NAME} (TYPE_STRING, dims [1]) for failures after its first answer")
     return problems
 
 

@@ -12,6 +12,10 @@ SHOWN_PROBLEMS = 5
 """Validation problems that one message names."""
 
 
+FAILURE_NAME = "stream_failure"
+"""Output (TYPE_STRING, dims [1]) of a decoupled model: a failure after its first answer, as `[CODE] message`."""
+
+
 class ErrorCode(str, Enum):
     """Names of `pb_utils.TritonError` codes."""
 

@@ -9,9 +9,9 @@ from typing import Any
 class Workers:
     """At most `count` requests are being answered; the next one waits in Triton's own queue, where metrics see it."""
 
-    def __init__(self, count: int, *, respond: Callable[[Any], Any], final_flag: int) -> None:
-        self._respond = respond
-        self._final_flag = final_flag
+    def __init__(self, count: int, *, answer: Callable[[Any, Any], None]) -> None:
+        """`answer(request, sender)` sends every response, the final flag with or after the last; it must not raise."""
+        self._answer = answer
         self._free = threading.BoundedSemaphore(count)
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="request")
 
@@ -19,14 +19,14 @@ class Workers:
         """Start answering a request, as soon as a worker is free."""
         sender = request.get_response_sender()
         self._free.acquire()
-        self._pool.submit(self._answer, request, sender)
+        self._pool.submit(self._work, request, sender)
 
     def close(self) -> None:
         """Returns when every request is answered."""
         self._pool.shutdown(wait=True)
 
-    def _answer(self, request: Any, sender: Any) -> None:
+    def _work(self, request: Any, sender: Any) -> None:
         try:
-            sender.send(self._respond(request), flags=self._final_flag)
+            self._answer(request, sender)
         finally:
             self._free.release()

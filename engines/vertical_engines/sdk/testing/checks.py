@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vertical_engines.sdk.dtypes import NUMPY_DTYPES, STRING
-from vertical_engines.sdk.testing.values import FakeRequest
+from vertical_engines.sdk.testing.requests import FakeRequest
 
 _WIRE_NAMES = {STRING: "BYTES"}
 
@@ -13,7 +13,8 @@ _WIRE_NAMES = {STRING: "BYTES"}
 def problem(request: FakeRequest, config: Mapping[str, Any]) -> str | None:
     """What the core refuses: numbers of inputs, unknown names, types and shapes. Which input is missing it does not look at."""
     configured = {tensor["name"]: tensor for tensor in config.get("input", [])}
-    name = config["name"]
+    name, limit = config["name"], int(config.get("max_batch_size", 0))
+    batched = limit > 0
     if refusal := _count_problem(request, configured, name):
         return refusal
     for tensor in request.inputs():
@@ -24,10 +25,12 @@ def problem(request: FakeRequest, config: Mapping[str, Any]) -> str | None:
         if array.dtype != NUMPY_DTYPES[data_type]:
             got = next((key for key, dtype in NUMPY_DTYPES.items() if dtype == array.dtype), str(array.dtype))
             return f"inference input '{tensor.name()}' data-type is '{_wire(got)}', but model '{name}' expects '{_wire(data_type)}'"
-        dims = [int(size) for size in wanted["dims"]]
+        dims = [-1] * batched + [int(size) for size in wanted["dims"]]
         if array.ndim != len(dims) or any(size not in (-1, got) for size, got in zip(dims, array.shape, strict=True)):
             expected, got = (json.dumps(shape, separators=(",", ":")) for shape in (dims, list(array.shape)))
             return f"unexpected shape for input '{tensor.name()}' for model '{name}'. Expected {expected}, got {got}. "
+    if batched and (refusal := _batch_problem(request, limit, name)):
+        return refusal
     for output in request.wanted(set()):
         if output not in {tensor["name"] for tensor in config.get("output", [])}:
             return f"unexpected inference output '{output}' for model '{name}'"
@@ -45,6 +48,15 @@ def _count_problem(request: FakeRequest, configured: Mapping[str, Any], name: st
     missing = _listed([key for key in required if key not in given]).replace("[]", "]")
     hint = f"Got input(s) {_listed(given)}, but missing required input(s) {missing}. Please provide all required input(s)."
     return f"expected {expected} but got {count} inputs for model '{name}'. {hint}"
+
+
+def _batch_problem(request: FakeRequest, limit: int, name: str) -> str | None:
+    sizes = {tensor.name(): tensor.as_numpy().shape[0] for tensor in request.inputs()}
+    first = next(iter(sizes.values()), 1)
+    for tensor, size in sizes.items():
+        if size != first:
+            return f"input '{tensor}' batch size does not match other inputs for '{name}'"
+    return f"inference request batch-size must be <= {limit} for '{name}'" if first > limit else None
 
 
 def _listed(names: list[str]) -> str:

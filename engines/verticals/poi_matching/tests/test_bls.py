@@ -161,7 +161,7 @@ def test_a_missing_generator_says_so(repository: Path) -> None:
     with FakePbUtils() as triton:
         triton.load(PoiMatchingBls(), read_config(MODELS / "poi_matching_bls" / "config.pbtxt"), repository=repository)
         triton.load(FakeEncoder(), read_config(MODELS / "encoder" / "config.pbtxt"))
-        with pytest.raises(FakeInferenceError, match=r"generator: .*not found"):
+        with pytest.raises(FakeInferenceError, match=r"generator: .*not ready"):
             Pipeline(triton, FakeGenerator()).ask(name="Oak Street Books")
 
 
