@@ -131,5 +131,44 @@ def guard(
     raise typer.Exit(run_guard(config=config, repository=repository, addresses=addresses))
 
 
+store_commands = typer.Typer(help="What stands in an engine store on a volume.", no_args_is_help=True)
+app.add_typer(store_commands, name="store")
+
+AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
+
+
+@store_commands.command("list")
+def store_list(store: Store = Path(STORE_PATH), as_json: AsJson = False) -> None:
+    """List the engines of the store, with sizes and what is wrong with them. Exit 1 when something is."""
+    from vertical_engines.commands.store import run_list
+
+    raise typer.Exit(run_list(store, as_json=as_json))
+
+
+@store_commands.command("verify")
+def store_verify(
+    key: Annotated[list[str] | None, typer.Option(help="Engine key; may be repeated. Left out: all.")] = None,
+    store: Store = Path(STORE_PATH),
+    as_json: AsJson = False,
+) -> None:
+    """Read every byte of the engines and hold it against their manifests. Exit 1 when one is damaged or missing."""
+    from vertical_engines.commands.store import run_verify
+
+    raise typer.Exit(run_verify(store, keys=key or [], as_json=as_json))
+
+
+@store_commands.command("prune")
+def store_prune(
+    keep: Annotated[list[str] | None, typer.Option(help="Key of an Engine that uses the store; may be repeated.")] = None,
+    keep_nothing: Annotated[bool, typer.Option("--keep-nothing", help="There is no Engine: everything may go.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Remove; without it, only say what would be.")] = False,
+    store: Store = Path(STORE_PATH),
+) -> None:
+    """Remove engines that no Engine names, and leftovers of dead builds. What a build is at work on is left alone."""
+    from vertical_engines.commands.store import run_prune
+
+    raise typer.Exit(run_prune(store, keep=keep or [], keep_nothing=keep_nothing, yes=yes))
+
+
 if __name__ == "__main__":
     app()

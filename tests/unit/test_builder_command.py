@@ -43,14 +43,21 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workplace:
 def test_a_build_ends_with_its_manifest_in_the_termination_message(workplace: Workplace) -> None:
     code, outcome, output = build(workplace)
     manifest = open_engine(workplace.root, REQUEST.key)
-    assert (code, outcome) == (0, BuildOutcome(manifest=manifest.summary()))
+    assert code == 0
+    assert outcome
+    assert (outcome.manifest, outcome.failure) == (manifest.summary(), None)
+    assert outcome.store
+    assert outcome.store.total_bytes >= outcome.store.free_bytes > 0
+    assert outcome.store.engines == 1
     assert [f"[{step}/5]" in output for step in range(1, 6)] == [True] * 5
 
 
 def test_a_reused_engine_gives_the_same_outcome(workplace: Workplace) -> None:
     first = build(workplace)
     again = build(workplace)
-    assert again[:2] == first[:2]
+    assert first[1]
+    assert again[1]
+    assert (again[0], again[1].manifest) == (first[0], first[1].manifest)
     assert "nothing to build" in again[2]
 
 

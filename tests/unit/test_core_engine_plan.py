@@ -10,6 +10,7 @@ from tests.support import live
 from tests.support.live import NOW, SETTINGS, as_engine, at, ended, failure_words, owned_service, summary, waits
 from tests.support.objects import VARIANT, service
 from vertical_engines.contract.build import BuildOutcome
+from vertical_engines.contract.manifest import StoreUsage
 from vertical_engines.contract.reasons import Reason
 from vertical_operator.api.v1alpha1 import Engine, parse
 from vertical_operator.core.builds import RETRYABLE
@@ -72,6 +73,19 @@ def test_columns() -> None:
     assert status is not None
     shown = [status[field] for field in ("state", "flags", "gpu", "toolchain", "buildTime", "size")]
     assert shown == ["Ready", "in256/out16/batch1/contiguous", "CPU", "OpenVINO 2026.4", "6s", "90Mi"]
+
+
+def test_how_full_the_store_is_stands_in_the_status_and_stays() -> None:
+    usage = StoreUsage(total_bytes=10_000, free_bytes=4_000, engines=3)
+    words = BuildOutcome(manifest=summary(KEY), store=usage).to_termination_message()
+    pod = live.pod_of(JOB, **(ended("build", code=0, message=words, reason="Completed") | {"phase": "Succeeded"}))
+    status = planned(ENGINE, [CLAIM, job("Complete"), pod]).status
+    assert status is not None
+    assert status["store"] == {"totalBytes": 10_000, "freeBytes": 4_000, "engines": 3}
+    known = parse(Engine, ENGINE.model_dump(mode="json", by_alias=True, exclude_none=True) | {"status": status})
+    later = planned(known, [CLAIM]).status
+    assert later is not None
+    assert later["store"] == status["store"]
 
 
 def test_a_finished_build_is_ready_and_stays_so_without_its_job() -> None:

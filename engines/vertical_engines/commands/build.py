@@ -52,8 +52,9 @@ def run_build(*, model: Path, source_record: Path | None = None, store: Path, te
         request = read_request(os.environ.get(REQUEST_VARIABLE))
         builder = builder_for(request.identity.toolchain.backend, request.known)
         fetched = read_source_record(source_record)
-        manifest = build_engine(request, builder=builder, model=model, store=VolumeStore(store, say=say), fetched=fetched, say=say)
-        return BuildOutcome(manifest=manifest.summary())
+        volume = VolumeStore(store, say=say)
+        manifest = build_engine(request, builder=builder, model=model, store=volume, fetched=fetched, say=say)
+        return BuildOutcome(manifest=manifest.summary(), store=volume.usage())
 
     return run_to_end(work, termination_log=termination_log, say=say)
 

@@ -5,7 +5,7 @@ from pydantic import Field, ValidationError
 from vertical_engines.contract.additions import joined
 from vertical_engines.contract.engine import EngineIdentity
 from vertical_engines.contract.frozen import Frozen
-from vertical_engines.contract.manifest import ManifestSummary
+from vertical_engines.contract.manifest import ManifestSummary, StoreUsage
 from vertical_engines.contract.reasons import Reason
 from vertical_engines.contract.toolchains import Matrix, Release, Toolchains, matrix
 
@@ -50,10 +50,12 @@ class BuildFailure(Frozen):
 
 
 class BuildOutcome(Frozen):
-    """What a build container leaves in its termination message: exactly one of the two."""
+    """What a build container leaves in its termination message: exactly one of manifest and failure."""
 
     manifest: ManifestSummary | None = None
     failure: BuildFailure | None = None
+    store: StoreUsage | None = None
+    """Beside a manifest, where the store has a size."""
 
     def to_termination_message(self) -> str:
         """JSON within the kubelet's limit: log lines are dropped from the front, then the message is cut."""

@@ -65,6 +65,16 @@ class Manifest(Frozen):
         )
 
 
+class StoreUsage(Frozen):
+    """The volume of an engine store, as the build saw it at its end."""
+
+    total_bytes: int
+    free_bytes: int
+    """What an unprivileged process can still write."""
+    engines: int
+    """Engines that stand in it."""
+
+
 class ManifestSummary(Frozen):
     """The part of a manifest that fits a termination message and stands in the Engine's status."""
 

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
-from vertical_engines.contract.manifest import Manifest
+from vertical_engines.contract.manifest import Manifest, StoreUsage
 
 
 class EngineStore(Protocol):
@@ -24,6 +24,10 @@ class EngineStore(Protocol):
 
     def engines(self) -> Iterator[Manifest]:
         """The manifests of all published engines that can be read, by key; what is damaged is left out."""
+        ...
+
+    def usage(self) -> StoreUsage | None:
+        """How full the store is; None for a kind that can't tell."""
         ...
 
     def stage(self, key: str, *, needed: int) -> AbstractContextManager[Path]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from vertical_engines.contract.manifest import MANIFEST_NAME, Manifest
+from vertical_engines.contract.manifest import MANIFEST_NAME, Manifest, StoreUsage
 from vertical_engines.contract.reasons import Reason
 from vertical_engines.failure import Failure
 from vertical_engines.progress import Say
@@ -42,11 +42,34 @@ class VolumeStore:
     def open(self, key: str, *, digests: bool = False) -> Manifest:
         return open_engine(self.root, key, digests=digests)
 
+    def keys(self) -> list[str]:
+        """Of everything that stands in an engine's place, sound or not."""
+        with self.writing():
+            if not self.root.is_dir():
+                raise store_unavailable(root=self.root, why="no such folder")
+            return sorted(folder.name for folder in self.root.iterdir() if KEY.fullmatch(folder.name))
+
     def engines(self) -> Iterator[Manifest]:
-        for folder in sorted(self.root.iterdir()) if self.root.is_dir() else []:
-            if KEY.fullmatch(folder.name):
-                with suppress(EngineMissing, EngineCorrupt):
-                    yield self.open(folder.name)
+        for key in self.keys():
+            with suppress(EngineMissing, EngineCorrupt):
+                yield self.open(key)
+
+    def usage(self) -> StoreUsage:
+        with self.writing():
+            total, _, free = shutil.disk_usage(self.root)
+            return StoreUsage(total_bytes=total, free_bytes=free, engines=len(self.keys()))
+
+    def leftovers(self) -> list[str]:
+        """Keys of builds that left something in the scratch folder: dead ones, and those that are at work."""
+        scratch = self.root / ".tmp"
+        found = {entry.name.partition("-")[0] for entry in scratch.iterdir()} if scratch.is_dir() else set()
+        return sorted(key for key in found if KEY.fullmatch(key))
+
+    @contextmanager
+    def hold_if_free(self, key: str) -> Iterator[bool]:
+        """Hold a key if nobody does; yields whether it is held."""
+        with locks.held_if_free(self._lock_path(key)) as held:
+            yield held
 
     @contextmanager
     def stage(self, key: str, *, needed: int) -> Iterator[Path]:
@@ -80,6 +103,11 @@ class VolumeStore:
             found = self._clear_leftovers(key) or found
             self._lock_path(key).unlink(missing_ok=True)
             return found
+
+    def clear(self, key: str) -> None:
+        """Remove what dead builds of a held key left; an engine that stands under it stays."""
+        with self.writing():
+            self._clear_leftovers(key)
 
     def writing(self) -> AbstractContextManager[None]:
         return storage_errors(self.root, needed=self._needed)

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from vertical_engines.contract.build import BuildFailure
 from vertical_engines.contract.known_failures import explain
-from vertical_engines.contract.manifest import ManifestSummary
+from vertical_engines.contract.manifest import ManifestSummary, StoreUsage
 from vertical_engines.contract.masking import masked
 from vertical_engines.contract.reasons import Reason
 from vertical_operator.api.v1alpha1.conditions import timestamp
@@ -40,6 +40,7 @@ class Build:
     failure: BuildFailure | None = None
     make: bool = False
     drop: JobState | None = None
+    store: StoreUsage | None = None
     progress: str = ""
     """Of the fetch, for the status message alone: conditions stay as they are while bytes flow."""
 
@@ -47,7 +48,7 @@ class Build:
 def build(engine: Engine, observed: ObservedEngine, *, settings: OperatorSettings, now: datetime) -> Build:
     """The verdict on an engine's build. An engine whose manifest is known needs no Job any more."""
     if engine.status.manifest is not None:
-        return Build(well(Reason.BUILT), manifest=engine.status.manifest)
+        return Build(well(Reason.BUILT), manifest=engine.status.manifest, store=engine.status.store)
     name = build_job_name(engine.metadata.name)
     job = observed.jobs.get(name)
     blocked = foreign(job, what=f"{JOB.name} {name}", kind=ENGINE.name, owner=engine.metadata, settings=settings, now=now)
@@ -87,11 +88,11 @@ def _start(engine: Engine, name: str, *, observed: ObservedEngine, settings: Ope
 
 def _finished(engine: Engine, job: JobState, *, pods: list[PodState]) -> Build:
     outcomes = [container.outcome for pod in pods for container in pod.containers]
-    manifests = [outcome.manifest for outcome in outcomes if outcome and outcome.manifest]
-    if manifests and manifests[-1].key == engine.spec.key:
-        return Build(well(Reason.BUILT), manifest=manifests[-1])
-    if manifests:
-        text = f"{JOB.name} {job.name} built key {manifests[-1].key} instead of {engine.spec.key}: operator and image differ in version"
+    found = next(((each.manifest, each.store) for each in reversed(outcomes) if each and each.manifest), None)
+    if found and found[0].key == engine.spec.key:
+        return Build(well(Reason.BUILT), manifest=found[0], store=found[1])
+    if found:
+        text = f"{JOB.name} {job.name} built key {found[0].key} instead of {engine.spec.key}: operator and image differ in version"
         return Build(stalled(Reason.BUILD_FAILED, text))
     # The pod that held the summary is gone. The engine stands in the store: another Job finds it there and says so.
     return Build(waiting(Reason.BUILDING, f"{JOB.name} {job.name} is complete but its summary is lost; it is asked again"), drop=job)

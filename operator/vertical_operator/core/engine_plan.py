@@ -61,7 +61,7 @@ def _removal(engine: Engine, observed: ObservedEngine, *, settings: OperatorSett
     left = (deadline - now).total_seconds() + 1
     name = f"{JOB.name} {remove_job_name(engine.metadata.name)}"
     verdict = waiting(Reason.DELETING, f"{name} removes the engine's files from the store", wake_after=left)
-    status = engine_status(engine, Build(verdict, manifest=engine.status.manifest), now=now)
+    status = engine_status(engine, Build(verdict, manifest=engine.status.manifest, store=engine.status.store), now=now)
     job = observed.jobs.get(build_job_name(engine.metadata.name))
     busy = job is not None and job.controller == engine.metadata.uid and not (job.complete or job.failed)
     if job is not None and busy:

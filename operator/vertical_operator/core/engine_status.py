@@ -30,6 +30,7 @@ def engine_status(engine: Engine, build: Build, *, now: datetime) -> Manifest:
         build_time=f"{manifest.build_seconds:.0f}s" if manifest else "",
         size=size_text(manifest.size_bytes) if manifest else "",
         manifest=manifest,
+        store=build.store,
         failure=FailureStatus(
             reason=failure.reason.value,
             message=clipped(failure.message),

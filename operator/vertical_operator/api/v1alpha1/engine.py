@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field
 
 from vertical_engines.contract.engine import EngineIdentity
 from vertical_engines.contract.frozen import Frozen
-from vertical_engines.contract.manifest import ManifestSummary
+from vertical_engines.contract.manifest import ManifestSummary, StoreUsage
 from vertical_operator.api.v1alpha1.conditions import Condition
 from vertical_operator.api.v1alpha1.group import API_VERSION
 from vertical_operator.api.v1alpha1.metadata import ObjectMeta
@@ -83,6 +83,8 @@ class EngineStatus(Frozen):
     size: Short = ""
     manifest: ManifestSummary | None = None
     """Summary of the engine's manifest; set once it is built."""
+    store: StoreUsage | None = None
+    """The volume of the store when the build ended: how large, how much of it free, how many engines."""
     failure: FailureStatus | None = None
 
 
