@@ -3,7 +3,7 @@
 from tests.support.combinations import A100, B200, H100, L4, PLUGIN, PREFIX, T4, Change, on
 from tests.support.objects import BUILD, VARIANT
 
-PIECES: Change = (f"{PLUGIN}.use_paged_context_fmha", True)
+LONG: list[Change] = [(f"{BUILD}.max_input_len", 4096), (f"{BUILD}.max_num_tokens", 2048)]
 
 COPIED = {
     "dtype": "float16",
@@ -30,7 +30,7 @@ GOOD: tuple[tuple[str, list[Change]], ...] = (
     *((f"T4 contiguous on {release}", on(T4, release, paged=False)) for release in ("24.04", "24.05", "24.06", "24.07", "24.08", "24.09")),
     ("T4 in flight", on(T4, "24.09")),
     ("T4 with fused attention off", [*on(T4, "24.09"), (f"{PLUGIN}.context_fmha", False)]),
-    ("T4 with a prompt longer than a step", [*on(T4, "24.09"), (f"{BUILD}.max_input_len", 4096), (f"{BUILD}.max_num_tokens", 2048)]),
+    ("T4 with a prompt longer than a step", [*on(T4, "24.09"), *LONG]),
     ("T4 with weights of the source", [*on(T4, "24.09"), ("spec.model.weights", "source")]),
     ("T4 with int4", [*on(T4, "24.09"), ("spec.model.weights", "int4")]),
     ("V100", on("Tesla-V100-SXM2-32GB", "24.09", paged=False)),
@@ -44,25 +44,14 @@ GOOD: tuple[tuple[str, list[Change]], ...] = (
     ("H100 by the PyTorch flow, after the engines", [*on(H100, "26.07", backend="TensorRTLLMPyTorch"), PREFIX]),
     ("B200 in nvfp4", [*on(B200, "25.09"), (f"{PLUGIN}.gemm_plugin", "nvfp4")]),
     ("two GPUs", on(H100, "25.05", count=2)),
-    ("a split that says what the GPUs say", [*on(H100, "25.05", count=4), (f"{PLUGIN}.tp_size", 2), (f"{PLUGIN}.pp_size", 2)]),
     ("a GPU that nobody knows", on("NVIDIA-X9000", "25.05")),
     ("a plugin_config copied from an engine", [*on(A100, "25.05"), *((f"{PLUGIN}.{key}", value) for key, value in COPIED.items())]),
     ("switches as words", [*on(A100, "24.06"), (f"{PLUGIN}.multi_block_mode", "enable"), (f"{PLUGIN}.enable_xqa", "disable")]),
-    (
-        "a long prompt in pieces",
-        [
-            *on(A100, "24.09"),
-            (f"{BUILD}.max_input_len", 4096),
-            (f"{BUILD}.max_num_tokens", 2048),
-            (f"{PLUGIN}.use_paged_context_fmha", True),
-        ],
-    ),
-    (
-        "a long prompt in pieces because prefixes are shared",
-        [*on(A100, "24.09"), (f"{BUILD}.max_input_len", 16000), PREFIX],
-    ),
-    ("a long prompt in pieces by default", [*on(A100, "26.06"), (f"{BUILD}.max_input_len", 16000)]),
-    ("a long prompt before steps had a default", [*on(A100, "24.06"), (f"{BUILD}.max_input_len", 16000)]),
+    ("a long prompt where the build raises the step", [*on(A100, "24.09"), (f"{BUILD}.max_input_len", 16000)]),
+    ("a long prompt in a long step", [*on(A100, "26.06"), (f"{BUILD}.max_input_len", 16000), (f"{BUILD}.max_num_tokens", 16000)]),
+    ("a long prompt without fused attention", [*on(A100, "24.09"), *LONG, (f"{PLUGIN}.context_fmha", False)]),
+    ("a layout said twice", [*on(A100, "24.09"), (f"{PLUGIN}.kv_cache_type", "PAGED")]),
+    ("plugins switched by yes and no", [*on(A100, "25.05"), (f"{PLUGIN}.gemm_plugin", True), (f"{PLUGIN}.moe_plugin", False)]),
     ("weights that fit", [*on(T4, "24.09"), ("spec.model.weights", "float16"), ("spec.model.parameterCount", "1.3B")]),
     ("weights that fit into two", [*on(A100, "25.05", count=2), ("spec.model.weights", "float16"), ("spec.model.parameterCount", "70B")]),
     ("weights of a source of any precision", [*on(T4, "24.09"), ("spec.model.parameterCount", "13B")]),

@@ -14,7 +14,6 @@ COMMITTED = Path(__file__).parents[2] / "charts" / "vertical-operator" / "files"
 
 BY_OPERATOR_ONLY = {
     "engine_path_is_gone",
-    "world_size_differs",
     "flag_value_is_wrong",
     "weights_exceed_memory",
     "placeholder_is_left",

@@ -51,6 +51,8 @@ class FlagSpec(Frozen):
             return None if value in (True, False, "enable", "disable") else "has to be true or false (enable or disable)"
         if self.kind in ("integer", "number"):
             return self._out_of_range(value)
+        if isinstance(value, bool) and "disable" in self.choices:
+            return None
         if self.choices and str(value).lower() not in self.choices:
             return f"has to be one of {', '.join(self.choices)}"
         return None

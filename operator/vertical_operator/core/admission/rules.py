@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 from vertical_operator.core.admission import cel
 from vertical_operator.core.admission.tables import ENGINE_BACKEND
-from vertical_operator.core.policies.flags import INSTEAD_OF_KV_CACHE_TYPE
 from vertical_operator.core.policies.gpu import PARALLELISM
-from vertical_operator.core.policies.kv_cache import FUSED, IN_FLIGHT, PAGED
+from vertical_operator.core.policies.kv_cache import FUSED, IN_FLIGHT, KV_CACHE_TYPE, PAGED
 
 ROW = 't.backend + "/" + t.release'
 NAMED = 't.backend + " " + t.release'
@@ -46,13 +45,15 @@ def _text(value: str) -> str:
     return cel.text(value)
 
 
+def _split(tensor: str, pipeline: str) -> str:
+    """The keys of a split that are given, with their values or without."""
+    first, second = (f'"{key}' + (f' " + {value}' if value else '"') for key, value in (("tp_size", tensor), ("pp_size", pipeline)))
+    both = 't.tp_size != "" && t.pp_size != "" ? " and " : ""'
+    return f'(t.tp_size != "" ? {first} : "") + ({both}) + (t.pp_size != "" ? {second} : "")'
+
+
 POSITION = f"variables.position[{ROW}]"
 FLAG_KNOWN = f"k in variables.flagFirst && {POSITION} >= variables.flagFirst[k] && {POSITION} < variables.flagEnd[k]"
-STEP = f'(t.step != "" ? int(t.step) : ({ROW}) in variables.stepDefault ? variables.stepDefault[{ROW}] : 2147483647)'
-PIECES = (
-    f'(t.paged == "true" && (t.prefix == "true" || (t.use_paged_context_fmha == "" ? ({ROW}) in variables.pagedAttentionRows : '
-    f"{cel.on('t.use_paged_context_fmha')})))"
-)
 RAISED = f"(t.sm in variables.unfused || {cel.off('t.context_fmha')} || {cel.off('t.remove_input_padding')})"
 
 RULES: tuple[Rule, ...] = (
@@ -90,6 +91,14 @@ RULES: tuple[Rule, ...] = (
         instead='variables.otherRelease[t.backend + "/" + t.sm]',
     ),
     Rule(
+        policy="world_size_differs",
+        when=f'{ENGINES} && t.accelerated == "true" && (t.tp_size != "" || t.pp_size != "")',
+        field='t.variantPath + ".buildConfig.plugin_config." + (t.tp_size != "" ? "tp_size" : "pp_size")',
+        what=f'{_split("t.tp_size", "t.pp_size")} + " for accelerator.count " + t.count',
+        why=_text("the engine is split over exactly the GPUs of its pod"),
+        instead=f'"remove " + {_split("", "")} + "; accelerator.count says it"',
+    ),
+    Rule(
         policy="weights_lack_type",
         when=f"{LACKS} && t.weights in variables.lacking[t.sm]",
         field=_text("spec.model.weights"),
@@ -104,6 +113,14 @@ RULES: tuple[Rule, ...] = (
         what=f'{NAMED} + " can\'t serve a contiguous KV cache"',
         why=_text("it has in-flight batching only, which needs a paged one"),
         instead=f"{_text(PAGED)} + variables.staticReleases[t.backend]",
+    ),
+    Rule(
+        policy="kv_cache_type_contradicts",
+        when=f'{ENGINES} && t.kv_cache_type != "" && t.kv_cache_type.lowerAscii() != (t.paged == "true" ? "paged" : "continuous")',
+        field=f't.variantPath + ".buildConfig.plugin_config.{KV_CACHE_TYPE}"',
+        what='"kv_cache_type " + t.kv_cache_type + " with a " + (t.paged == "true" ? "paged" : "contiguous") + " KV cache"',
+        why=_text("paged_kv_cache decides the layout, and disabled is no KV cache at all"),
+        instead=_text("remove kv_cache_type, and set paged_kv_cache to true (paged) or false (contiguous)"),
     ),
     Rule(
         policy="static_batching_is_gone",
@@ -159,15 +176,14 @@ RULES: tuple[Rule, ...] = (
     Rule(
         policy="flag_is_unknown",
         each='t.flags.split(",")',
-        when=f'{BUILDS} && k != "" && !(k in {cel.texts(PARALLELISM)}) && !({FLAG_KNOWN})',
+        when=f'{BUILDS} && k != "" && !(k in {cel.texts([*PARALLELISM, KV_CACHE_TYPE])}) && !({FLAG_KNOWN})',
         field=PLUGIN,
         what=f'{NAMED} + " has no build flag " + k',
         why=f'k in variables.flagUntil && {POSITION} >= variables.flagEnd[k] ? "it is gone since TensorRT-LLM " + variables.flagUntil[k] + '
         f'", and this is " + variables.version[{ROW}] : k in variables.flagSince ? "it came with TensorRT-LLM " + variables.flagSince[k] + '
         f'", and this is " + variables.version[{ROW}] : k in variables.options[{ROW}] ? '
         '"it is a flag of trtllm-build, but no key of plugin_config" : "no release has it"',
-        instead=f'k == "kv_cache_type" ? {_text(INSTEAD_OF_KV_CACHE_TYPE)} : '
-        'k in variables.flagInstead ? variables.flagInstead[k] : "remove it"',
+        instead='k in variables.flagInstead ? variables.flagInstead[k] : "remove it"',
     ),
     Rule(
         policy="plugin_lacks_type",
@@ -188,11 +204,11 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         policy="prompt_exceeds_step",
-        when=f"{BUILDS} && !{PIECES} && !{RAISED} && int(t.input) > {STEP}",
+        when=f't.step != "" && {BUILDS} && !{RAISED} && int(t.input) > int(t.step)',
         field='t.variantPath + ".buildConfig.max_num_tokens"',
-        what=f'"max_input_len " + t.input + " with max_num_tokens " + string({STEP}) + (t.step == "" ? " (the default)" : "")',
-        why=_text("a prompt has to fit into one step when it is not taken in pieces"),
-        instead='"set max_num_tokens to " + t.input + " or more, or lower max_input_len"',
+        what='"max_input_len " + t.input + " with max_num_tokens " + t.step',
+        why=_text("a prompt has to fit into one step"),
+        instead='"set max_num_tokens to " + t.input + " or more, or remove it, or lower max_input_len"',
     ),
     Rule(
         policy="profiles_exclude_optimum",
@@ -212,6 +228,14 @@ RULES: tuple[Rule, ...] = (
         what='"backend OpenVINO has no " + (k == "weights" ? t.weights + " weights" : k)',
         why=_text("its runtime has no such thing"),
         instead='k == "beam search" ? "set it to 1" : k == "weights" ? "use float16, int8 or int4, or source" : "remove it"',
+    ),
+    Rule(
+        policy="pytorch_lacks",
+        when='t.backend == "TensorRTLLMPyTorch" && t.weights == "int8"',
+        field=_text("spec.model.weights"),
+        what=_text("backend TensorRTLLMPyTorch has no int8 weights"),
+        why=_text("its quantised weights are fp8 and int4"),
+        instead=_text("use fp8, int4 or source"),
     ),
     Rule(
         policy="settings_of_openvino_elsewhere",

@@ -28,8 +28,6 @@ def _key(row: Release) -> str:
 
 def _releases(matrix: Matrix) -> Tables:
     rows = matrix.releases
-    steps = {_key(row): row.flags["max_num_tokens"].default for row in rows if row.knows("max_num_tokens")}
-    paged = {_key(row): row.flags["use_paged_context_fmha"].default for row in rows if row.knows("use_paged_context_fmha")}
     return {
         "names": cel.table({backend: ", ".join(matrix.release_names(backend)) for backend in BACKENDS}),
         "rows": cel.texts([_key(row) for row in rows]),
@@ -37,8 +35,6 @@ def _releases(matrix: Matrix) -> Tables:
         "staticContiguous": cel.texts([_key(row) for row in rows if row.serves("Static", "contiguous")]),
         "staticPaged": cel.texts([_key(row) for row in rows if row.serves("Static", "paged")]),
         "staticReleases": cel.table({backend: static_releases(matrix, backend) for backend in BACKENDS}),
-        "stepDefault": cel.numbers({key: step for key, step in steps.items() if isinstance(step, int)}),
-        "pagedAttentionRows": cel.texts([key for key, value in paged.items() if value == "enable"]),
     }
 
 

@@ -18,6 +18,7 @@ from vertical_operator.core.policies.kv_cache import (
     gpu_lacks_fused_attention,
     in_flight_lacks_plugin,
     int8_cache_meets_paged_attention,
+    kv_cache_type_contradicts,
     layout_cannot_be_served,
     prefix_cache_lacks_attention,
     prefix_cache_needs_in_flight,
@@ -28,6 +29,7 @@ from vertical_operator.core.policies.memory import weights_exceed_memory
 from vertical_operator.core.policies.number_types import fp8_attention_needs_fp8, plugin_lacks_type, weights_lack_type
 from vertical_operator.core.policies.openvino import openvino_lacks, settings_of_openvino_elsewhere
 from vertical_operator.core.policies.policy import Policy
+from vertical_operator.core.policies.pytorch import pytorch_lacks
 from vertical_operator.core.policies.rendered import placeholder_is_left
 from vertical_operator.core.policies.toolchain import engine_path_is_gone
 from vertical_operator.core.settings import OperatorSettings
@@ -43,6 +45,7 @@ POLICIES: tuple[Policy, ...] = (
     world_size_differs,
     weights_lack_type,
     layout_cannot_be_served,
+    kv_cache_type_contradicts,
     static_batching_is_gone,
     prefix_cache_needs_in_flight,
     gpu_lacks_fused_attention,
@@ -57,6 +60,7 @@ POLICIES: tuple[Policy, ...] = (
     profiles_exclude_optimum,
     weights_exceed_memory,
     openvino_lacks,
+    pytorch_lacks,
     settings_of_openvino_elsewhere,
     placeholder_is_left,
 )

@@ -11,9 +11,8 @@ from vertical_operator.core.finding import Finding
 from vertical_operator.core.identity import Target
 from vertical_operator.core.names import listed
 from vertical_operator.core.policies.gpu import PARALLELISM
+from vertical_operator.core.policies.kv_cache import KV_CACHE_TYPE
 from vertical_operator.core.policies.policy import finding, plugin_path
-
-INSTEAD_OF_KV_CACHE_TYPE = "set plugin_config.paged_kv_cache: true is paged, false is contiguous"
 
 
 def _histories(target: Target) -> dict[str, FlagHistory]:
@@ -29,7 +28,7 @@ def flag_is_unknown(target: Target) -> Iterator[Finding]:
         return
     for key in target.identity.build.plugin_config:
         spec = target.release.flags.get(key)
-        if (spec and spec.plugin) or key in PARALLELISM:
+        if (spec and spec.plugin) or key in (*PARALLELISM, KV_CACHE_TYPE):
             continue
         yield finding(
             target,
@@ -52,8 +51,6 @@ def _why_unknown(key: str, history: FlagHistory | None, *, target: Target) -> st
 
 
 def _instead_of(key: str, histories: dict[str, FlagHistory], *, target: Target) -> str:
-    if key == "kv_cache_type":
-        return INSTEAD_OF_KV_CACHE_TYPE
     if key in histories:
         return instead_of_flag(target.matrix, target.release.backend, key=key)
     known = [name for name in histories if target.release.knows(name)]

@@ -70,23 +70,20 @@ def instead_of_release(matrix: Matrix, backend: str, *, sm: int) -> str:
 
 
 def world_size_differs(target: Target) -> Iterator[Finding]:
-    """R10. An engine is split over the GPUs of one pod; a split of its own can only contradict that."""
+    """R10. An engine is split over the GPUs of one pod; a split of its own can only contradict that, or say it twice."""
     given = {key: value for key in PARALLELISM if (value := target.identity.build.plugin_config.get(key)) is not None}
     accelerator = target.identity.accelerator
-    if not given or accelerator is None:
+    if not given or accelerator is None or target.release.backend != "TensorRTLLM":
         return
-    written = " and ".join(f"{key} {value}" for key, value in given.items())
     parts = 1
     for value in given.values():
         parts *= value if isinstance(value, int) else 0
-    if parts == accelerator.count:
-        return
     yield finding(
         target,
         plugin_path(target, next(iter(given))),
         policy=world_size_differs,
-        reason=Reason.WORLD_SIZE_MISMATCH,
-        what=f"{written} for {accelerator.count} GPU{'s' if accelerator.count > 1 else ''}",
+        reason=Reason.UNSUPPORTED_BUILD_FLAG if parts == accelerator.count else Reason.WORLD_SIZE_MISMATCH,
+        what=f"{' and '.join(f'{key} {value}' for key, value in given.items())} for accelerator.count {accelerator.count}",
         why="the engine is split over exactly the GPUs of its pod",
-        instead=f"remove {' and '.join(given)} and set accelerator.count",
+        instead=f"remove {' and '.join(given)}; accelerator.count says it",
     )

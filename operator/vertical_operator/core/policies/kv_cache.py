@@ -12,6 +12,9 @@ from vertical_operator.core.policies.policy import finding, is_off, is_on, plugi
 ENGINE_BACKEND = "TensorRTLLM"
 PAGED = "set buildConfig.plugin_config.paged_kv_cache to true (max_batch_size 1 gives one request at a time)"
 IN_FLIGHT = "set batching to InFlight (max_batch_size 1 gives one request at a time)"
+KV_CACHE_TYPE = "kv_cache_type"
+"""An option of trtllm-build that people put among the plugins: taken when it says what paged_kv_cache says."""
+LAYOUTS = {"paged": "paged", "contiguous": "continuous"}
 FUSED = ("context_fmha", "use_paged_context_fmha", "use_fp8_context_fmha")
 
 
@@ -39,6 +42,23 @@ def layout_cannot_be_served(target: Target) -> Iterator[Finding]:
         what=f"{target.row} can't serve a contiguous KV cache",
         why="it has in-flight batching only, which needs a paged one",
         instead=PAGED + static_releases(target.matrix, target.release.backend),
+    )
+
+
+def kv_cache_type_contradicts(target: Target) -> Iterator[Finding]:
+    """`disabled` is no contiguous cache but none at all, with which nothing can be generated."""
+    build = target.identity.build
+    given = build.plugin_config.get(KV_CACHE_TYPE)
+    if target.release.backend != ENGINE_BACKEND or given is None or str(given).lower() == LAYOUTS[build.kv_layout]:
+        return
+    yield finding(
+        target,
+        plugin_path(target, KV_CACHE_TYPE),
+        policy=kv_cache_type_contradicts,
+        reason=Reason.BUILD_FLAG_CONFLICT,
+        what=f"kv_cache_type {given} with a {build.kv_layout} KV cache",
+        why="paged_kv_cache decides the layout, and disabled is no KV cache at all",
+        instead="remove kv_cache_type, and set paged_kv_cache to true (paged) or false (contiguous)",
     )
 
 
