@@ -13,6 +13,7 @@ from vertical_engines.builders.building import build_engine
 from vertical_engines.builders.protocol import Builder
 from vertical_engines.builders.tensorrt_llm.engine_builder import TensorRtLlmBuilder
 from vertical_engines.builders.tensorrt_llm.pytorch_builder import TensorRtLlmPyTorchBuilder
+from vertical_engines.builders.tensorrt_llm.quantise import texts
 from vertical_engines.cli import app
 from vertical_engines.contract.build import EXIT_RETRYABLE, EXIT_USER_ERROR, REQUEST_VARIABLE, BuildRequest
 from vertical_engines.contract.engine import EngineIdentity
@@ -248,11 +249,27 @@ def test_a_checkpoint_for_the_llm_api_is_copied_with_its_arguments(site: Site, m
 
 def test_a_checkpoint_for_the_llm_api_is_quantised_when_asked_for(site: Site, model: Path) -> None:
     (model / "calibration").mkdir()
+    (model / "calibration" / "reviews.txt").write_text("one text\nanother\n")
     manifest = site.build(identity("26.06", "NVIDIA-L4", backend="TensorRTLLMPyTorch", weights="fp8"), model)
     checkpoint = site.folder / "store" / manifest.key / "checkpoint"
     assert json.loads((checkpoint / "config.json").read_text())["quantization_config"] == {"quant_method": "modelopt"}
     assert (checkpoint / "tokenizer.json").is_file()
-    assert "--qformat fp8 --export_format hf" in "\n".join(site.lines)
+    assert "FP8_DEFAULT_CFG" in "\n".join(site.lines)
+
+
+def test_texts_to_measure_scales_on_are_lines_of_text_files(tmp_path: Path) -> None:
+    (tmp_path / "b.txt").write_text("third\n")
+    (tmp_path / "a.txt").write_text("first\n\n second \n")
+    (tmp_path / "c.json").write_text("no text")
+    assert texts(tmp_path) == ["first", "second", "third"]
+    (tmp_path / "many.txt").write_text("more\n" * 1000)
+    assert len(texts(tmp_path)) == 512
+    with pytest.raises(SystemExit, match="one text a line"):
+        texts(tmp_path / "nowhere")
+
+
+def test_a_gpt_is_built_wherever_its_folder_stands(site: Site, tmp_path: Path) -> None:
+    assert site.build(identity("24.09", "Tesla-T4", paged=False), write_model(tmp_path / "poi", "GPT2LMHeadModel", n_positions=2048))
 
 
 @pytest.mark.parametrize(("weights", "words"), [("int8", "fp8 or int4"), ("fp8", "calibration/")])

@@ -18,7 +18,7 @@ class FileTokenizer:
             self._fast.no_truncation()
             self._fast.no_padding()
         else:
-            from transformers import AutoTokenizer  # type: ignore[import-not-found]
+            from transformers import AutoTokenizer
 
             self._slow = AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
         self.end_ids = end_ids(folder)

@@ -17,10 +17,14 @@ def parser(name: str, family: str) -> argparse.ArgumentParser:
         made.add_argument("--qformat", choices=["fp8", "int8_sq", "int4_awq", "int8_wo", "int4_wo", "full_prec"], default="full_prec")
         made.add_argument("--calib_dataset", default="cnn_dailymail")
         made.add_argument("--calib_size", type=int, default=512)
-        made.add_argument("--export_format", choices=["tensorrt_llm", "hf"], default="tensorrt_llm")
         return made
     made.add_argument("--load_model_on_cpu", action="store_true")
     made.add_argument("--workers", type=int, default=1)
+    if family == "gpt":
+        # Without it the real one guesses from the folder's name, and fails.
+        made.add_argument(
+            "--gpt_variant", required=True, choices=["gpt2", "santacoder", "starcoder", "starcoder2", "persimmon", "kosmos-2"]
+        )
     if family == "enc_dec":
         made.add_argument("--model_type", required=True, choices=["t5", "bart", "nmt", "pix2struct", "blip2"])
     else:
@@ -34,12 +38,7 @@ def main() -> int:
     script = Path(sys.argv[0])
     arguments = parser(script.name, script.parent.name).parse_args()
     source = json.loads(Path(arguments.model_dir, "config.json").read_text(encoding="utf-8"))
-    output, parts = Path(arguments.output_dir), [""]
-    if script.name == "quantize.py" and arguments.export_format == "hf":
-        output.mkdir(parents=True)
-        (output / "config.json").write_text(json.dumps({**source, "quantization_config": {"quant_method": "modelopt"}}), encoding="utf-8")
-        (output / "model.safetensors").write_bytes(b"stand-in")
-        return 0
+    output = Path(arguments.output_dir)
     parts = ["encoder", "decoder"] if script.parent.name == "enc_dec" else [""]
     for part in parts:
         folder = output / part

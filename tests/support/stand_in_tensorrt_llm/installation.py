@@ -24,6 +24,13 @@ if sys.argv[1].endswith("native.py"):
     tokens = 0 if os.environ.get("STAND_IN_FAULT") == "mute" else 8
     with open(sys.argv[-1], "w") as report:
         json.dump({{"prompt": "stand-in", "text": "stand-in", "tokens": tokens, "seconds": 0.0}}, report)
+elif sys.argv[1].endswith("quantise.py"):
+    model, output, dtype, form, calibration = sys.argv[2:]
+    assert form in ("FP8_DEFAULT_CFG", "INT4_AWQ_CFG") and os.listdir(calibration)
+    os.makedirs(output)
+    config = json.load(open(model + "/config.json"))
+    json.dump({{**config, "quantization_config": {{"quant_method": "modelopt"}}}}, open(output + "/config.json", "w"))
+    open(output + "/model.safetensors", "w").write("stand-in")
 else:
     os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
 """

@@ -12,7 +12,7 @@ from vertical_engines.progress import megabytes
 CONFIG = "config.json"
 WEIGHTS = (".safetensors", ".bin")
 CALIBRATION = "calibration"
-"""Folder of a model source with a data set on which float8 scales are measured."""
+"""Folder of a model source with texts on which scales are measured: .txt files, one text a line."""
 
 TOKENIZER_FILES = (
     "tokenizer.json",

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from vertical_engines.builders.tensorrt_llm.checkpoint import CALIBRATION, Checkpoint
-from vertical_engines.builders.tensorrt_llm.families import MODEL_TYPES, Family, family_of, known_architectures
+from vertical_engines.builders.tensorrt_llm.families import KINDS, Family, family_of, known_architectures
 from vertical_engines.builders.tensorrt_llm.flags import wants
 from vertical_engines.builders.tensorrt_llm.target import BuildTarget
 from vertical_engines.contract.reasons import Reason
@@ -67,8 +67,7 @@ def conversion_command(target: BuildTarget, checkpoint: Checkpoint, *, output: P
         return _quantisation(target, checkpoint, output=output, python=python, root=root)
     folders = tuple(folder.format(family=family.folder) for folder in scripts_of(target).conversion)
     command = [python, str(script_path(folders, CONVERT, root=root))]
-    if family.encoder_decoder:
-        command += ["--model_type", MODEL_TYPES[checkpoint.architecture]]
+    command += KINDS.get(checkpoint.architecture, ())
     command += ["--model_dir", str(checkpoint.folder), "--output_dir", str(output), "--dtype", target.dtype(checkpoint)]
     command += ["--tp_size", str(target.gpus)]
     if target.identity.weights in ("int8", "int4"):
@@ -83,7 +82,8 @@ def _quantisation(target: BuildTarget, checkpoint: Checkpoint, *, output: Path, 
     if checkpoint.calibration is None:
         raise Failure(
             Reason.MODEL_INVALID,
-            f"model.weights fp8 needs texts to measure scales on: add a folder {CALIBRATION}/ with a data set to the model source",
+            f"model.weights fp8 needs texts to measure scales on: add a folder {CALIBRATION}/ with .txt files, "
+            "one text a line, to the model source",
         )
     folder = scripts_of(target).quantization
     return [

@@ -39,8 +39,15 @@ ENCODER_DECODER = Family(
 )
 FAMILIES = (LLAMA, QWEN, GPT, ENCODER_DECODER)
 
-MODEL_TYPES = {"T5ForConditionalGeneration": "t5", "BartForConditionalGeneration": "bart", "MBartForConditionalGeneration": "bart"}
-"""Value of `--model_type` of the encoder-decoder script."""
+KINDS = {
+    "T5ForConditionalGeneration": ("--model_type", "t5"),
+    "BartForConditionalGeneration": ("--model_type", "bart"),
+    "MBartForConditionalGeneration": ("--model_type", "bart"),
+    "GPT2LMHeadModel": ("--gpt_variant", "gpt2"),
+    "GPTBigCodeForCausalLM": ("--gpt_variant", "starcoder"),
+    "Starcoder2ForCausalLM": ("--gpt_variant", "starcoder2"),
+}
+"""What a script has to be told of the architecture; the one for GPT would guess it from the name of the folder."""
 
 RELATIVE_ATTENTION = ("T5ForConditionalGeneration",)
 """Architectures whose position bias the fused context attention does not know."""

@@ -15,10 +15,10 @@ TOKENS = 8
 
 def smoke_test(engine: str, *, tokenizer: str, report: str) -> None:
     """Load an engine as a server will, generate greedily on each of its ranks and write a SmokeTest as JSON (rank 0 only)."""
-    import tensorrt_llm  # type: ignore[import-not-found]
-    import torch  # type: ignore[import-not-found]
-    from tensorrt_llm.runtime import ModelRunner  # type: ignore[import-not-found]
-    from transformers import AutoTokenizer  # type: ignore[import-not-found]
+    import tensorrt_llm
+    import torch
+    from tensorrt_llm.runtime import ModelRunner
+    from transformers import AutoTokenizer
 
     started = time.monotonic()
     rank = tensorrt_llm.mpi_rank()

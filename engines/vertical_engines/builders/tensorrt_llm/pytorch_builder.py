@@ -5,9 +5,8 @@ import tempfile
 from pathlib import Path
 
 from vertical_engines.builders.protocol import SourceModel
-from vertical_engines.builders.tensorrt_llm import native
+from vertical_engines.builders.tensorrt_llm import native, quantise
 from vertical_engines.builders.tensorrt_llm.checkpoint import CALIBRATION, Checkpoint, read_checkpoint
-from vertical_engines.builders.tensorrt_llm.conversion import CALIBRATION_SAMPLES, QUANTISE, script_path, scripts_of
 from vertical_engines.builders.tensorrt_llm.engine_builder import check_context, estimated_size
 from vertical_engines.builders.tensorrt_llm.machine import Machine, check_gpus, check_versions
 from vertical_engines.builders.tensorrt_llm.model_yaml import CHECKPOINT, MODEL_YAML, llm_arguments, write_model_yaml
@@ -21,8 +20,8 @@ from vertical_engines.contract.toolchains import Matrix, matrix
 from vertical_engines.failure import Failure
 from vertical_engines.progress import Say
 
-FORMATS = {"fp8": "fp8", "int4": "int4_awq"}
-"""`model.weights` to the quantisation that TensorRT-LLM's PyTorch backend can run."""
+FORMATS = {"fp8": "FP8_DEFAULT_CFG", "int4": "INT4_AWQ_CFG"}
+"""`model.weights` to ModelOpt's name of a quantisation that TensorRT-LLM's PyTorch backend can run."""
 
 
 class TensorRtLlmPyTorchBuilder:
@@ -97,18 +96,16 @@ class TensorRtLlmPyTorchBuilder:
         if checkpoint.calibration is None:
             raise Failure(
                 Reason.MODEL_INVALID,
-                f"model.weights {wanted} needs texts to measure scales on: add a folder {CALIBRATION}/ with a data set to the model source",
+                f"model.weights {wanted} needs texts to measure scales on: add a folder {CALIBRATION}/ with .txt files, "
+                "one text a line, to the model source",
             )
 
     def _quantisation(self, target: BuildTarget, checkpoint: Checkpoint, *, folder: Path) -> Step | None:
         quantisation = FORMATS.get(target.identity.weights)
         if quantisation is None:
             return None
-        script = script_path((scripts_of(target).quantization,), QUANTISE, root=self._programs.root)
-        arguments = ("--model_dir", str(checkpoint.folder), "--output_dir", str(folder / CHECKPOINT), "--dtype", target.dtype(checkpoint))
-        calibration = ("--calib_dataset", str(checkpoint.calibration), "--calib_size", CALIBRATION_SAMPLES)
-        export = ("--qformat", quantisation, "--export_format", "hf", "--tp_size", "1")
-        return Step("quantisation of the checkpoint", (self._programs.python, str(script), *arguments, *export, *calibration))
+        what = (str(checkpoint.folder), str(folder / CHECKPOINT), target.dtype(checkpoint), quantisation, str(checkpoint.calibration))
+        return Step("quantisation of the checkpoint", (self._programs.python, str(quantise.__file__), *what))
 
     def _copy(self, checkpoint: Checkpoint, folder: Path, *, weights: bool, say: Say) -> None:
         """Of a quantised one only what the quantisation did not write itself."""
