@@ -42,6 +42,7 @@ generate: $(READY) ## Write what is made from the code: CRDs, the chart's copies
 	@$(PYTHON) -m vertical_operator admission --write charts/vertical-operator/files/admission-policy.yaml
 	@$(PYTHON) -m vertical_operator.api.v1alpha1.reference --write docs/reference
 	@$(PYTHON) -m vertical_engines.cli toolchains -o markdown > docs/reference/toolchains.md
+	@$(PYTHON) -m vertical_operator policies > docs/reference/checks.md
 
 venv: $(READY) ## The Python environment of all of this
 

@@ -24,7 +24,24 @@ built and served in the tests.
 
 Other releases, flags and GPUs can be added without a new version of the operator: the chart's value `extraToolchains` takes them in
 the format of `toolchains.json`. They are checked when the operator starts, and never change what is built in.
-`vertical-operator check --toolchains FILE` takes the same.
+`vertical-operator check --toolchains FILE` takes the same. Rows of an installation are handed on to the builds that need them, and the
+chart's admission policy leaves them to the operator. As values:
+
+    extraToolchains:
+      releases:
+      - backend: TensorRTLLM
+        release: "26.06-site"
+        image: vertical-engines-tensorrt-llm:26.06-site
+        triton: "2.70"
+        python: "3.12"
+        versions: {tensorrt_llm: 1.2.1}      # decides which flags it knows
+        sm: ["80-90", "100-121"]
+        batching: {InFlight: [paged]}
+      flags:
+        TensorRTLLM:
+          site_flag: {since: "1.2.1", kind: switch, default: disable, plugin: true}
+      gpus:
+        NVIDIA-X9000: {sm: 120, memory: 32768}
 """
 ABOUT_ASSUMED = "≈: the first version is not known for sure; it is taken early, so that nothing is refused that may work."
 ABOUT_GPUS = """\

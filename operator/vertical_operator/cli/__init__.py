@@ -76,6 +76,14 @@ def admission(
 
 
 @app.command()
+def policies() -> None:
+    """Print every check and what it refuses, as Markdown: the page of the docs."""
+    from vertical_operator.core.policies.page import page
+
+    typer.echo(page(), nl=False)
+
+
+@app.command()
 def version() -> None:
     """Print the version of the operator."""
     from importlib.metadata import version as installed
