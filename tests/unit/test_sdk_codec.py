@@ -1,22 +1,30 @@
 """Tensors to objects and back: every type, every malformed tensor, and values that a data type can't hold."""
 
 import contextlib
+from datetime import date, datetime, time
+from decimal import Decimal
 from enum import Enum
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, Field, create_model, field_validator
+from pydantic import BaseModel, Field, HttpUrl, SecretStr, create_model, field_validator
 
 from vertical_engines.sdk import NDArray, TritonFieldModel, TritonType
 from vertical_engines.sdk.codec import Codec, InvalidMessage
 from vertical_engines.sdk.errors import CodecError
+from vertical_engines.sdk.testing import FakeTensor
 
 
 class Colour(str, Enum):  # noqa: UP042 (StrEnum is not in Python 3.10)
     RED = "red"
+
+
+class Plain(Enum):
+    ON = "on"
 
 
 class Point(BaseModel):
@@ -40,9 +48,33 @@ class Everything(TritonFieldModel):
     points: list[Point]
     maybe: str | None = None
     matrix: Annotated[NDArray, TritonType("TYPE_FP32", dims=(-1, 2))]
+    plain: Plain
+    moment: datetime
+    days: list[date]
+    clock: time
+    key: UUID
+    price: Decimal
+    secret: SecretStr
+    home: HttpUrl
+    grid: list[list[Annotated[int, TritonType("TYPE_INT16")]]]
+    table: list[tuple[str, ...]]
+    loose: Annotated[NDArray, TritonType("TYPE_INT64")]
 
 
 Matrix = Annotated[NDArray, TritonType("TYPE_FP32", dims=(-1, 3))]
+
+
+class Bare:
+    """A tensor as the fast path asks for it."""
+
+    def __init__(self, name: str, array: Any) -> None:
+        self._name, self._array = name, array
+
+    def name(self) -> str:
+        return self._name
+
+    def as_numpy(self) -> Any:
+        return self._array
 
 
 def strings(*elements: Any) -> Any:
@@ -71,16 +103,82 @@ everything = st.builds(
     numbers=st.lists(st.integers(-(2**31), 2**31 - 1)).map(tuple),
     points=st.lists(st.builds(Point, x=st.integers())),
     maybe=st.none() | st.text(),
+    plain=st.just(Plain.ON),
+    moment=st.datetimes(),
+    days=st.lists(st.dates()),
+    clock=st.times(),
+    key=st.uuids(),
+    price=st.decimals(allow_nan=False, allow_infinity=False),
+    secret=st.text().map(SecretStr),
+    home=st.just(HttpUrl("https://example.com/a?b=c")),
+    grid=st.integers(0, 3).flatmap(lambda width: st.lists(st.lists(st.integers(-9, 9), min_size=width, max_size=width))),
+    table=st.lists(st.tuples(st.text(), st.text())),
+    loose=st.just(np.arange(3)),
     matrix=st.integers(0, 4).map(lambda rows: np.arange(rows * 2, dtype=np.float32).reshape(rows, 2)),
 )
 
 
 @given(everything)
 def test_what_is_encoded_is_decoded_again(original: Everything) -> None:
+    codec, arrays = Codec(Everything), {"matrix", "loose"}
+    # As pairs, and on the fast path with tensors in which strings have become bytes.
+    for copy in (codec.decode(codec.encode(original)), codec.decode_tensors(codec.encode_tensors(original, FakeTensor))):
+        assert np.array_equal(copy.matrix, original.matrix)
+        assert np.array_equal(copy.loose, original.loose)
+        assert copy.model_dump(exclude=arrays) == original.model_dump(exclude=arrays)
+
+
+def test_the_fast_path_is_taken() -> None:
+    original = Everything(
+        text="é",
+        raw=b"\xff",
+        flag=True,
+        small=1,
+        big=2,
+        real=0.5,
+        half=0.5,
+        colour=Colour.RED,
+        word="no",
+        point=Point(x=1),
+        texts=["a"],
+        numbers=(1,),
+        points=[Point(x=2)],
+        plain=Plain.ON,
+        moment=datetime(2026, 1, 1),
+        days=[],
+        clock=time(1),
+        key=UUID(int=1),
+        price=Decimal("1.10"),
+        secret=SecretStr("s"),
+        home=HttpUrl("https://example.com"),
+        grid=[[1], [2]],
+        table=[],
+        loose=np.arange(2),
+        matrix=np.zeros((1, 2), np.float32),
+    )
     codec = Codec(Everything)
-    copy = codec.decode(codec.encode(original))
-    assert np.array_equal(copy.matrix, original.matrix)
-    assert copy.model_dump(exclude={"matrix"}) == original.model_dump(exclude={"matrix"})
+    tensors = codec._fast_encode(original.__dict__, FakeTensor)
+    assert codec._fast_decode(tensors).model_dump(exclude={"matrix", "loose"}) == original.model_dump(exclude={"matrix", "loose"})
+
+
+def test_rows_of_different_lengths_are_refused() -> None:
+    codec = schema(list[list[int]])
+    with pytest.raises(CodecError, match=r"value: rows of different lengths \(1, 2\) make no tensor"):
+        codec.encode(codec.schema(value=[[1], [1, 2]]))
+
+
+def test_an_aliased_field_takes_the_fast_path_too() -> None:
+    codec: Codec[Any] = Codec(create_model("Schema", __base__=TritonFieldModel, value=(int, Field(alias="INPUT 0'"))))
+    tensors = codec.encode_tensors(codec.schema(value=3), FakeTensor)
+    assert [tensor.name() for tensor in tensors] == ["INPUT 0'"]
+    assert codec._fast_decode(tensors).value == 3
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_schema_may_allow_what_is_no_number(value: float) -> None:
+    codec = schema(Annotated[float, Field(allow_inf_nan=True), TritonType("TYPE_FP16")])
+    (tensor,) = codec.encode_tensors(codec.schema(value=value), FakeTensor)
+    assert str(tensor.as_numpy().item()) == str(value)
 
 
 def test_an_array_is_not_copied() -> None:
@@ -144,6 +242,8 @@ def test_unknown_tensors_are_left_alone() -> None:
 def test_a_malformed_tensor_is_refused_by_its_name(annotation: Any, tensors: list[tuple[str, Any]], message: str) -> None:
     with pytest.raises(InvalidMessage, match="^" + message):
         schema(annotation).decode(tensors)
+    with pytest.raises(InvalidMessage, match="^" + message):
+        schema(annotation).decode_tensors([Bare(*tensor) for tensor in tensors])
 
 
 def test_a_refusal_shows_neither_values_nor_links() -> None:
@@ -206,3 +306,5 @@ def test_no_tensor_makes_decoding_fail_in_another_way(data: st.DataObject) -> No
         tensors.append((name, array))
     with contextlib.suppress(InvalidMessage):
         Codec(Everything).decode(tensors)
+    with contextlib.suppress(InvalidMessage):
+        Codec(Everything).decode_tensors([Bare(*tensor) for tensor in tensors])

@@ -1,16 +1,23 @@
 """Schemas: what tensor a field becomes, and which types are refused when the class is created."""
 
+from datetime import datetime
+from decimal import Decimal
 from enum import Enum
 from typing import Annotated, Any, Literal, Optional, Union
+from uuid import UUID
 
 import pytest
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, Field, HttpUrl, Strict, create_model
 
 from vertical_engines.sdk import Json, NDArray, SchemaError, TritonFieldModel, TritonType
 
 
 class Colour(str, Enum):  # noqa: UP042 (StrEnum is not in Python 3.10)
     RED = "red"
+
+
+class Plain(Enum):
+    ON = "on"
 
 
 class Number(Enum):
@@ -41,6 +48,13 @@ def plan_of(annotation: Any, default: Any = ...) -> Any:
         (list[Annotated[str, Field(max_length=3)]], "TYPE_STRING", (-1,), False),
         (Literal["a", "b"], "TYPE_STRING", (1,), False),
         (Colour, "TYPE_STRING", (1,), False),
+        (Plain, "TYPE_STRING", (1,), False),
+        (datetime, "TYPE_STRING", (1,), False),
+        (UUID, "TYPE_STRING", (1,), False),
+        (HttpUrl, "TYPE_STRING", (1,), False),
+        (list[Decimal], "TYPE_STRING", (-1,), False),
+        (list[list[int]], "TYPE_INT64", (-1, -1), False),
+        (list[tuple[Annotated[float, TritonType("TYPE_FP32")], ...]], "TYPE_FP32", (-1, -1), False),
         (Point, "TYPE_STRING", (1,), False),
         (dict[str, int], "TYPE_STRING", (1,), False),
         (list[Point], "TYPE_STRING", (-1,), False),
@@ -67,12 +81,13 @@ def test_a_type_becomes_a_tensor(annotation: Any, data_type: str, dims: tuple[in
         (set[str], "order of a set"),
         (Any, "no tensor form"),
         (complex, "no tensor form"),
-        (Number, "must have str as its base"),
+        (Number, "values of an Enum must be str"),
+        (Annotated[UUID, Strict()], "strict field"),
         (Literal[1, 2], "no tensor form"),
         (list, "name the type of the elements"),
         (tuple[int, str], "name the type of the elements"),
         (list[int | None], "no place for None"),
-        (list[list[int]], "nested lists may be ragged"),
+        (list[list[list[int]]], "two deep at most"),
         (NDArray, "needs a numeric TritonType"),
         (Annotated[NDArray, TritonType("TYPE_STRING")], "needs a numeric TritonType"),
         (Annotated[NDArray, TritonType("TYPE_BF16")], "numpy has no bfloat16"),

@@ -41,7 +41,7 @@ class Answering:
         """The typed request, which from now on is the parent of child calls. Raises BadRequest."""
         self.children.parent.set(Context.of(request))
         try:
-            return self._request_codec.decode((tensor.name(), tensor.as_numpy()) for tensor in request.inputs())
+            return self._request_codec.decode_tensors(request.inputs())
         except InvalidMessage as error:
             raise BadRequest(str(error)) from error
 
@@ -49,10 +49,9 @@ class Answering:
         """The response object as a response. Raises RequestFailure for a value that does not fit, TypeError for another class."""
         self._check_type(response)
         try:
-            named = self._response_codec.encode(response)
+            return self._pb.InferenceResponse(output_tensors=self._response_codec.encode_tensors(response, self._pb.Tensor))
         except CodecError as error:
             raise RequestFailure(f"response {error}") from error
-        return self._pb.InferenceResponse(output_tensors=[self._pb.Tensor(name, array) for name, array in named])
 
     def failed(self, failure: RequestFailure | None) -> Any:
         """The failure as a response."""

@@ -116,7 +116,7 @@ class ChildCaller:
             code, message = from_message(response.error().message())
             raise ChildError(message, model=call.model, code=code)
         try:
-            return call.codec.decode((tensor.name(), tensor.as_numpy()) for tensor in response.output_tensors())
+            return call.codec.decode_tensors(response.output_tensors())
         except InvalidMessage as error:
             if error.missing:
                 missing = ", ".join(error.missing)

@@ -18,10 +18,11 @@ def convert_pydantic_to_pb_tensors(model: TritonFieldModel, batch_inference: boo
     """
     tensor = importlib.import_module("triton_python_backend_utils").Tensor
     try:
-        named = codec_of(type(model)).encode(model)
+        if not batch_inference:
+            return codec_of(type(model)).encode_tensors(model, tensor)
+        return [tensor(name, array[None]) for name, array in codec_of(type(model)).encode(model)]
     except CodecError as error:
         raise RequestFailure(str(error)) from error
-    return [tensor(name, array[None] if batch_inference else array) for name, array in named]
 
 
 def convert_pb_tensors_to_pydantic(tensors: Any, model_cls: type[ModelT], batch_inference: bool = False) -> ModelT:
@@ -30,10 +31,9 @@ def convert_pb_tensors_to_pydantic(tensors: Any, model_cls: type[ModelT], batch_
     Raises BadRequest with `field: problem`, and RequestFailure with the code and message of a response that is an error.
     """
     try:
-        named = ((tensor.name(), tensor.as_numpy()) for tensor in _tensors(tensors))
-        if batch_inference:
-            named = ((name, _only_row(name, array)) for name, array in named)
-        return codec_of(model_cls).decode(named)
+        if not batch_inference:
+            return codec_of(model_cls).decode_tensors(list(_tensors(tensors)))
+        return codec_of(model_cls).decode((tensor.name(), _only_row(tensor.name(), tensor.as_numpy())) for tensor in _tensors(tensors))
     except (InvalidMessage, CodecError) as error:
         raise BadRequest(str(error)) from error
 

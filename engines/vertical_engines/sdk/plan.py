@@ -1,17 +1,18 @@
 """What a schema means as tensors: all reflection happens here, once per class, and every refusal comes with its reason."""
 
 import types
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import numpy as np
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, Strict, TypeAdapter
 from pydantic.fields import FieldInfo
 
 from vertical_engines.sdk.dtypes import ALLOWED_TYPES, DEFAULT_TYPES, NUMPY_DTYPES, STRING, Json, TritonType
+from vertical_engines.sdk.texts import ToText, text_form
 
-Kind = Literal["scalar", "vector", "array"]
+Kind = Literal["scalar", "vector", "matrix", "array"]
 Item = Literal["text", "bytes", "number", "json"]
 
 
@@ -35,6 +36,8 @@ class FieldPlan:
     """The field has no default, but None stands for an absent tensor."""
     adapter: TypeAdapter[Any] | None = None
     """Serialiser of one JSON element."""
+    to_text: ToText | None = None
+    """For types other than str that travel as text: the text of a value."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,7 @@ class _Shape:
     item: Item
     python: type | None = None
     element: Any = None
+    to_text: ToText | None = None
 
 
 def compile_plan(schema: type[BaseModel]) -> SchemaPlan:
@@ -70,6 +74,8 @@ def _field(schema: type[BaseModel], name: str, info: FieldInfo) -> FieldPlan:
     shape = _Shape("scalar", "json", element=info.annotation) if as_json else _classify(bare, where, markers)
     chosen = next((mark for mark in markers if isinstance(mark, TritonType)), None)
     data_type = _data_type(shape, chosen, info, where)
+    if shape.to_text and (schema.model_config.get("strict") or any(isinstance(mark, Strict) and mark.strict for mark in markers)):
+        raise SchemaError(f"{where}: a strict field of this type can't be read from text; leave strict out")
     return FieldPlan(
         name=name,
         tensor=info.alias or name,
@@ -80,6 +86,7 @@ def _field(schema: type[BaseModel], name: str, info: FieldInfo) -> FieldPlan:
         optional=nullable or not info.is_required(),
         nullable_required=nullable and info.is_required(),
         adapter=TypeAdapter(shape.element) if shape.item == "json" else None,
+        to_text=shape.to_text,
     )
 
 
@@ -120,9 +127,12 @@ def _vector(bare: Any, where: str, markers: list[Any]) -> _Shape:
     if nullable:
         raise SchemaError(f"{where}: a tensor has no place for None among its elements")
     if get_origin(element) in (list, tuple) or element in (list, tuple):
-        raise SchemaError(f"{where}: nested lists may be ragged; use NDArray with dims, or Json()")
+        inner = _vector(element, where, markers)
+        if inner.kind != "vector":
+            raise SchemaError(f"{where}: lists nest two deep at most; use NDArray with dims, or Json()")
+        return replace(inner, kind="matrix")
     inner = _scalar(element, where)
-    return _Shape("vector", inner.item, python=inner.python, element=arguments[0])
+    return replace(inner, kind="vector", element=arguments[0])
 
 
 def _scalar(bare: Any, where: str) -> _Shape:
@@ -131,24 +141,30 @@ def _scalar(bare: Any, where: str) -> _Shape:
     if get_origin(bare) is Literal and all(isinstance(value, str) for value in get_args(bare)):
         return _Shape("scalar", "text", python=str)
     if plain and issubclass(bare, Enum):
-        if not issubclass(bare, str):
-            raise SchemaError(f"{where}: an Enum must have str as its base to be a TYPE_STRING")
-        return _Shape("scalar", "text", python=str)
+        if not all(isinstance(member.value, str) for member in bare):
+            raise SchemaError(f"{where}: the values of an Enum must be str to be a TYPE_STRING")
+        return _Shape("scalar", "text", python=str, to_text=_value)
+    if plain and (to_text := text_form(bare)):
+        return _Shape("scalar", "text", python=str, to_text=to_text)
     if plain and bare in DEFAULT_TYPES:
         return _Shape("scalar", "bytes" if bare is bytes else "text" if bare is str else "number", python=bare)
     if get_origin(bare) is dict or bare is dict or (plain and issubclass(bare, BaseModel)):
         return _Shape("scalar", "json", element=bare)
     if get_origin(bare) in (set, frozenset) or bare in (set, frozenset):
         raise SchemaError(f"{where}: the order of a set is not stable; use a list")
-    known = "str, bytes, bool, int, float, lists of them, NDArray, or Json()"
+    known = "str, bytes, bool, int, float, dates, UUID, URL, Decimal, Enum of str, models, lists of them, NDArray, or Json()"
     raise SchemaError(f"{where}: {getattr(bare, '__name__', bare)} has no tensor form; use {known}")
+
+
+def _value(member: Enum) -> str:
+    return str(member.value)
 
 
 def _data_type(shape: _Shape, chosen: TritonType | None, info: FieldInfo, where: str) -> str:
     extra = info.json_schema_extra
     named = chosen.data_type if chosen else extra.get("data_type") if isinstance(extra, dict) else None
     if named is not None and named not in NUMPY_DTYPES:
-        hint = " (numpy has no bfloat16: use TYPE_FP32)" if named == "TYPE_BF16" else ""
+        hint = " (numpy has no bfloat16, so nothing could read it: use TYPE_FP32)" if named == "TYPE_BF16" else ""
         raise SchemaError(f"{where}: unknown data type {named!r}{hint}; known: {', '.join(NUMPY_DTYPES)}")
     if shape.kind == "array":
         if named is None or named == STRING:
@@ -171,7 +187,7 @@ def _dims(shape: _Shape, chosen: TritonType | None, where: str) -> tuple[int, ..
         if any(size < 1 and size != -1 for size in dims):
             raise SchemaError(f"{where}: sizes are positive, or -1 for any")
         return dims
-    natural = (1,) if shape.kind == "scalar" else (-1,)
+    natural = {"scalar": (1,), "vector": (-1,), "matrix": (-1, -1)}[shape.kind]
     if dims is not None and dims != natural:
         raise SchemaError(f"{where}: dims of such a field are {list(natural)}; use NDArray for other shapes")
     return natural

@@ -40,7 +40,15 @@ def reader(field: FieldPlan) -> Reader:
             raise CodecError(name, f"expected shape {list(field.dims)}, got {list(array.shape)}")
         return array
 
-    return {"scalar": scalar, "vector": vector, "array": whole}[field.kind]
+    def matrix(array: Array) -> Any:
+        if array is None or array.dtype is not dtype:
+            check(array)
+        if array.ndim != 2:
+            raise CodecError(name, f"expected shape [-1, -1], got {list(array.shape)}")
+        rows = array.tolist()
+        return rows if convert is None else [convert(row) for row in rows]
+
+    return {"scalar": scalar, "vector": vector, "matrix": matrix, "array": whole}[field.kind]
 
 
 def _type_check(field: FieldPlan) -> Callable[[Array], None]:
