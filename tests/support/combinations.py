@@ -301,7 +301,15 @@ BAD: tuple[Bad, ...] = (
         field=f"{PATH}.placements[0].accelerator",
         reason=Reason.GPU_OUT_OF_MEMORY,
         fragments=("13B weights in float16 are 24.2 GiB", "room for 13.5 GiB", "accelerator.count 2"),
-        admission=False,
+    ),
+    bad(
+        "weights that do not fit into a part of a GPU",
+        [*on(f"{A100}-MIG-1g.10gb", "25.05"), ("spec.model.weights", "int8"), ("spec.model.parameterCount", "13.5B")],
+        "weights_exceed_memory",
+        rule="R9",
+        field=f"{PATH}.placements[0].accelerator",
+        reason=Reason.GPU_OUT_OF_MEMORY,
+        fragments=("13.5B weights in int8 are 12.6 GiB", "room for 8.8 GiB"),
     ),
     bad(
         "another split than GPUs",

@@ -7,6 +7,8 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from tests.support.combinations import on
+from tests.support.objects import service
 from vertical_operator.cli import app
 
 PROJECT = Path(__file__).parents[2]
@@ -90,6 +92,16 @@ def test_render_of_a_malformed_override_says_so() -> None:
     assert (result.exit_code, "<backend>/<release>=<image>" in result.stderr) == (2, True)
 
 
+def test_render_knows_what_the_installation_adds(tmp_path: Path) -> None:
+    body = yaml.safe_dump(service(*on("NVIDIA-X9000", "26.06-site")))
+    values = PROJECT / "charts" / "vertical-operator" / "ci" / "toolchains-values.yaml"
+    (tmp_path / "added.yaml").write_text(yaml.safe_dump(yaml.safe_load(values.read_text())["extraToolchains"]))
+    assert runner.invoke(app, ["render", "-f", "-"], input=body).exit_code == 2
+    result = runner.invoke(app, ["render", "-f", "-", "--toolchains", str(tmp_path / "added.yaml")], input=body)
+    assert result.exit_code == 0
+    assert "vertical-engines-tensorrt-llm:26.06-site" in result.stdout
+
+
 def test_crd_prints_what_is_committed() -> None:
     result = runner.invoke(app, ["crd"])
     printed = {body["metadata"]["name"]: body for body in yaml.safe_load_all(result.stdout)}
@@ -122,6 +134,7 @@ def test_version_is_that_of_the_distribution() -> None:
         ({"OPERATOR_WORKERS": "0"}, "OPERATOR_WORKERS='0'"),
         ({"OPERATOR_KUBECONFIG": "/nowhere/config"}, "/nowhere/config: no such kubeconfig file"),
         ({}, "set OPERATOR_KUBECONFIG"),
+        ({"OPERATOR_TOOLCHAINS_FILE": "/nowhere/toolchains.json"}, "OPERATOR_TOOLCHAINS_FILE: /nowhere/toolchains.json: No such file"),
     ],
 )
 def test_run_without_a_usable_setting_ends_with_one_line(variables: dict[str, str], words: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,11 +34,13 @@ def render(
     namespace: Annotated[str, typer.Option("--namespace", "-n", help="Namespace of objects that name none.")] = "default",
     registry: Annotated[str, typer.Option(help="Prefix put before toolchain images, for a mirror.")] = "",
     toolchain_image: Annotated[list[str] | None, typer.Option(help="<backend>/<release>=<image>, instead of the matrix's image.")] = None,
+    toolchains: Annotated[Path | None, typer.Option(help="What the installation adds to the matrix (the chart's extraToolchains).")] = None,
 ) -> None:
     """Print every child of the services in a file as YAML, as if all engines were built. Needs no cluster."""
     from vertical_operator.cli.render import render_file
 
-    raise typer.Exit(render_file(file, namespace=namespace, registry=registry, toolchain_images=toolchain_image or []))
+    images = toolchain_image or []
+    raise typer.Exit(render_file(file, namespace=namespace, registry=registry, toolchain_images=images, toolchains=toolchains))
 
 
 @app.command()

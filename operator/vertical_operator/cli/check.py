@@ -43,7 +43,7 @@ class Located:
 def check_files(files: list[Path], *, namespace: str, output: str, toolchains: Path | None) -> int:
     """Print one line per finding, or JSON. Returns the exit code: 0 nothing found, 1 findings, 2 the input can't be used."""
     try:
-        settings = OperatorSettings(matrix=read_toolchains(str(toolchains) if toolchains else None))
+        settings = OperatorSettings(matrix=read_toolchains(toolchains))
         items = [item for file in files for item in objects(file, namespace=namespace) if item.is_service]
     except (BadInput, BadToolchains) as error:
         for line in str(error).splitlines():

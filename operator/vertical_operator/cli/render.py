@@ -7,12 +7,14 @@ from typing import Any
 import typer
 import yaml
 
+from vertical_engines.contract.additions import BadToolchains
 from vertical_operator.api.v1alpha1 import InvalidObject, VerticalService, parse
 from vertical_operator.api.v1alpha1.group import API_VERSION, VERTICAL_SERVICE
 from vertical_operator.cli import BAD_INPUT
 from vertical_operator.cli.objects import BadInput, ObjectInFile, objects
 from vertical_operator.core.offline import Refused, children
 from vertical_operator.core.settings import OperatorSettings
+from vertical_operator.runtime.toolchains import read_toolchains
 
 
 class PlainDumper(yaml.SafeDumper):
@@ -29,12 +31,14 @@ def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
 PlainDumper.add_representer(str, _text)
 
 
-def render_file(file: Path, *, namespace: str, registry: str, toolchain_images: list[str]) -> int:
+def render_file(file: Path, *, namespace: str, registry: str, toolchain_images: list[str], toolchains: Path | None = None) -> int:
     """Print a YAML stream of all children. Returns the exit code: 2 with one line per fault on standard error."""
     try:
-        settings = OperatorSettings(registry=registry, toolchain_images=dict(map(_override, toolchain_images)))
+        settings = OperatorSettings(
+            registry=registry, toolchain_images=dict(map(_override, toolchain_images)), matrix=read_toolchains(toolchains)
+        )
         manifests = [child for service in _services(file, namespace) for child in _children(service, settings)]
-    except BadInput as error:
+    except (BadInput, BadToolchains) as error:
         for line in str(error).splitlines():
             typer.echo(f"vertical-operator render: {line}", err=True)
         return BAD_INPUT

@@ -8,7 +8,7 @@ from vertical_engines.contract.additions import BadToolchains, extended
 from vertical_engines.contract.toolchains import Matrix, matrix
 
 
-def read_toolchains(path: str | None) -> Matrix:
+def read_toolchains(path: Path | str | None) -> Matrix:
     """Read a file of additions, JSON or YAML; None or an empty file: what is built in. Raises BadToolchains."""
     if not path:
         return matrix()

@@ -24,6 +24,11 @@ def numbers(values: Mapping[str, int]) -> str:
     return "{" + ", ".join(f"{text(key)}: {value}" for key, value in values.items()) + "}"
 
 
+def decimals(values: Mapping[str, float]) -> str:
+    """A map of strings to numbers with a point."""
+    return "{" + ", ".join(f"{text(key)}: {float(value)}" for key, value in values.items()) + "}"
+
+
 def lists(values: Mapping[str, Sequence[str]]) -> str:
     """A map of strings to lists of strings."""
     return "{" + ", ".join(f"{text(key)}: {texts(items)}" for key, items in values.items()) + "}"

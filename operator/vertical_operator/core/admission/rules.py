@@ -6,6 +6,7 @@ from vertical_operator.core.admission import cel
 from vertical_operator.core.admission.tables import ENGINE_BACKEND
 from vertical_operator.core.policies.gpu import PARALLELISM
 from vertical_operator.core.policies.kv_cache import FUSED, IN_FLIGHT, KV_CACHE_TYPE, PAGED
+from vertical_operator.core.policies.memory import USABLE
 
 ROW = 't.backend + "/" + t.release'
 NAMED = 't.backend + " " + t.release'
@@ -54,6 +55,14 @@ def _split(tensor: str, pipeline: str) -> str:
 
 POSITION = f"variables.position[{ROW}]"
 FLAG_KNOWN = f"k in variables.flagFirst && {POSITION} >= variables.flagFirst[k] && {POSITION} < variables.flagEnd[k]"
+COUNT = 'double(t.parameters.substring(0, t.parameters.size() - 1)) * (t.parameters.endsWith("B") ? 1000000000.0 : 1000000.0)'
+NEEDED = f"({COUNT} * variables.bytes[t.weights])"
+WHOLE = "variables.memory[t.whole]"
+MEMORY = f'(t.part != "" && int(t.part) * 1000 < {WHOLE} ? int(t.part) * 1000 : {WHOLE})'
+ROOM = f"({USABLE} * 1048576.0 * double({MEMORY}))"
+"""Bytes of one GPU."""
+FITS_IN = f"({NEEDED} / {ROOM})"
+GPUS = f"(double(int({FITS_IN})) < {FITS_IN} ? int({FITS_IN}) + 1 : int({FITS_IN}))"
 RAISED = f"(t.sm in variables.unfused || {cel.off('t.context_fmha')} || {cel.off('t.remove_input_padding')})"
 
 RULES: tuple[Rule, ...] = (
@@ -217,6 +226,14 @@ RULES: tuple[Rule, ...] = (
         what=_text("opt_num_tokens with multiple_profiles"),
         why=_text("each says what kernels are tuned for"),
         instead=_text("remove one of the two"),
+    ),
+    Rule(
+        policy="weights_exceed_memory",
+        when=f't.parameters != "" && t.sm != "" && {NEEDED} > {ROOM} * double(int(t.count))',
+        field='t.path + ".accelerator"',
+        what=f't.parameters + " weights in " + t.weights + " are " + "%.1f".format([{NEEDED} / 1073741824.0]) + " GiB or more"',
+        why=f't.count + " × " + t.product + " has room for " + "%.1f".format([{ROOM} * double(int(t.count)) / 1073741824.0]) + " GiB"',
+        instead=f'"use weights with fewer bits, accelerator.count " + string({GPUS}) + " or more, or a GPU with more memory"',
     ),
     Rule(
         policy="openvino_lacks",

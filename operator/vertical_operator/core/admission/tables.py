@@ -7,6 +7,7 @@ from vertical_operator.core.admission import cel
 from vertical_operator.core.policies.flags import instead_of_flag
 from vertical_operator.core.policies.gpu import instead_of_release
 from vertical_operator.core.policies.kv_cache import static_releases
+from vertical_operator.core.policies.memory import BYTES
 from vertical_operator.core.policies.number_types import TYPES, needed_architecture
 
 BACKENDS: tuple[Backend, ...] = ("TensorRTLLM", "TensorRTLLMPyTorch", "OpenVINO")
@@ -48,6 +49,8 @@ def _gpus(matrix: Matrix) -> Tables:
     lacking = {str(sm): [dtype for dtype in TYPES if found.dtypes and dtype not in found.dtypes] for sm, found in architectures.items()}
     return {
         "architecture": cel.table({product: str(gpu.sm) for product, gpu in matrix.file.gpus.items()}),
+        "memory": cel.numbers({product: gpu.memory for product, gpu in matrix.file.gpus.items()}),
+        "bytes": cel.decimals(BYTES),
         "able": cel.lists(able),
         "otherRelease": cel.table({f"{backend}/{sm}": instead_of_release(matrix, backend, sm=sm) for backend, sm in pairs}),
         "lacking": cel.lists(lacking),

@@ -54,6 +54,10 @@ def _fields() -> dict[str, str]:
         "product": product,
         "count": 'has(p.accelerator) && has(p.accelerator.count) ? string(p.accelerator.count) : "1"',
         "sm": f'({whole} in variables.architecture ? variables.architecture[{whole}] : "")',
+        "whole": whole,
+        # Gigabytes of a part of a GPU, as its label says.
+        "part": f'({product}.contains("-MIG-") ? {product}.find("[0-9]+gb").replace("gb", "") : "")',
+        "parameters": '(has(object.spec.model.parameterCount) ? object.spec.model.parameterCount : "")',
         "paged": f"string({paged})",
         "batching": f'(has(v.batching) ? v.batching : {paged} ? "InFlight" : "Static")',
         "prefix": "string(has(v.prefixCache) && has(v.prefixCache.enabled) && v.prefixCache.enabled)",
