@@ -30,8 +30,8 @@ def test_one_gpu_is_one_server() -> None:
 
 def test_an_engine_of_several_gpus_is_a_server_a_gpu_under_mpirun() -> None:
     found = words("TensorRTLLM", count=3)
-    assert found[0] == "mpirun"
-    ranks = " ".join(found[1:]).split(" : ")
+    assert found[:3] == ["mpirun", "--bind-to", "none"]
+    ranks = " ".join(found[3:]).split(" : ")
     assert [rank.split()[:3] for rank in ranks] == [["-n", "1", "/opt/tritonserver/bin/tritonserver"]] * 3
     assert "--load-model" not in ranks[0]
     assert all("--model-control-mode=explicit --load-model=generator_tensorrt_llm" in rank for rank in ranks[1:])

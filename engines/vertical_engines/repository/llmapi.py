@@ -17,8 +17,9 @@ STORED = "model.yaml"
 MEMORY_FRACTION = 0.9
 
 
-def write_llmapi_model(name: str, version: int, *, repository: Path, parameters: Mapping[str, str], source: Path = SOURCE) -> None:
+def write_llmapi_model(name: str, version: int, *, repository: Path, parameters: Mapping[str, str], source: Path | None = None) -> None:
     """`parameters` are those of the SLM's own configuration. Raises Failure: BackendVersionMismatch, EngineCorrupt."""
+    source = source or SOURCE
     folder, code = repository / name, source / "1"
     target = folder / str(version)
     target.mkdir(parents=True)

@@ -65,7 +65,7 @@ class TensorRtLlmBuilder:
         world = self.target(identity).gpus
         with tempfile.TemporaryDirectory(prefix="smoke-") as scratch:
             report = Path(scratch, "smoke.json")
-            ranks = ("mpirun", "-n", str(world)) if world > 1 else ()
+            ranks = ("mpirun", "--bind-to", "none", "-n", str(world)) if world > 1 else ()
             arguments = ("smoke-test", str(folder / ENGINE), str(folder / TOKENIZER), str(report))
             step = Step("smoke test", (*ranks, self._programs.python, str(native.__file__), *arguments))
             run_step(step, scratch=Path(scratch), folder=folder, source="the built engine", say=say, otherwise=Reason.VERIFICATION_FAILED)

@@ -1,5 +1,6 @@
 """The machine that builds: GPUs as nvidia-smi names them, and versions of what is installed in the image."""
 
+import platform
 from importlib import metadata
 
 from vertical_engines.contract.engine import EngineIdentity
@@ -20,7 +21,7 @@ class Machine:
 
     def versions(self) -> dict[str, str]:
         """Of what is installed, read without importing it: `import tensorrt_llm` needs a driver."""
-        found = {}
+        found = {"python": platform.python_version()}
         for name in DISTRIBUTIONS:
             try:
                 found[name.replace("-", "_")] = metadata.version(name)

@@ -55,7 +55,8 @@ def command(target: Target) -> list[str]:
     if target.identity.toolchain.backend != "TensorRTLLM" or accelerator is None or accelerator.count == 1:
         return [server, *options]
     engine = inner_models(target.service.spec.model.name).engine
-    words = ["mpirun"]
+    # By default each process would be bound to one core.
+    words = ["mpirun", "--bind-to", "none"]
     for rank in range(accelerator.count):
         own = [f"--backend-config=python,shm-region-prefix-name={SHARED_MEMORY}rank{rank}_"]
         own += ["--model-control-mode=explicit", f"--load-model={engine}"] if rank else []
