@@ -1,10 +1,11 @@
 """What a check lets through the builder of that release takes, and what a check refuses about flags the builder refuses too."""
 
+import itertools
 from typing import Any
 
 import pytest
 
-from tests.support.combinations import BAD, Bad
+from tests.support.combinations import BAD, Bad, on
 from tests.support.objects import service
 from tests.support.sound_combinations import GOOD
 from vertical_engines.builders.tensorrt_llm.flags import command_line, decoder_options
@@ -14,6 +15,7 @@ from vertical_engines.contract.toolchains import matrix
 from vertical_engines.failure import Failure
 from vertical_operator.api.v1alpha1 import VerticalService, parse
 from vertical_operator.core.identity import Target, targets
+from vertical_operator.core.policies import findings
 from vertical_operator.core.settings import OperatorSettings
 
 BY_BUILDER = {
@@ -56,3 +58,23 @@ def test_the_builder_refuses_what_the_check_refuses(row: Bad) -> None:
     if wanted.toolchain.backend == "TensorRTLLM":
         with pytest.raises(Failure):
             options(wanted)
+
+
+ONE_OF_EACH = {gpu.sm: product for product, gpu in reversed(matrix().file.gpus.items())}
+WEIGHTS = ("source", "float16", "bfloat16", "int8", "fp8")
+
+
+@pytest.mark.parametrize("release", matrix().release_names("TensorRTLLM"))
+def test_they_agree_on_every_architecture_layout_and_number_type(release: str) -> None:
+    disagreements = []
+    for (sm, product), paged, weights in itertools.product(ONE_OF_EACH.items(), (True, False), WEIGHTS):
+        content = service(*on(product, release, paged=paged), ("spec.model.weights", weights))
+        refused = {finding.policy for finding in findings(parse(VerticalService, content), OperatorSettings())} & BY_BUILDER
+        try:
+            options(identity(content))
+            taken = True
+        except Failure:
+            taken = False
+        if taken == bool(refused):
+            disagreements.append((sm, paged, weights, refused))
+    assert disagreements == []
