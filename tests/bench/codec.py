@@ -1,7 +1,7 @@
 """What typed conversion costs beside hand-written and naive code, interleaved: `python -m tests.bench.codec`.
 
 One figure is all conversions of a pipeline request: the entry decoded, a child request encoded, its answer decoded, the
-response encoded. Styles alternate within a round, and a ratio is the median over rounds of ratios within one round, so that a neighbour's load
+response encoded. Styles alternate within a round, and a ratio is the median over rounds of ratios within one round, so that noise
 falls on all alike. Tensors are bare holders here: what Triton's own objects cost is the same for every style.
 """
 

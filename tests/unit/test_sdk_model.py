@@ -210,7 +210,6 @@ drifted = [
         {"output": [*config("x")["output"], {"name": "more", "data_type": "TYPE_BOOL", "dims": [1]}]},
         "output more is in config.pbtxt but not",
     ),
-    ({"max_batch_size": 8}, "max_batch_size must be 0"),
 ]
 
 

@@ -9,6 +9,7 @@ from vertical_engines.sdk.children import ChildCaller
 from vertical_engines.sdk.codec import InvalidMessage, codec_of
 from vertical_engines.sdk.containment import Contained
 from vertical_engines.sdk.context import Context
+from vertical_engines.sdk.dtypes import Array
 from vertical_engines.sdk.errors import FAILURE_NAME, BadRequest, CodecError, RequestFailure, to_message
 from vertical_engines.sdk.fields import TritonFieldModel
 
@@ -52,6 +53,18 @@ class Answering:
             return self._pb.InferenceResponse(output_tensors=self._response_codec.encode_tensors(response, self._pb.Tensor))
         except CodecError as error:
             raise RequestFailure(f"response {error}") from error
+
+    def encoded_rows(self, responses: list[Any], codec: Any) -> Any:
+        """The response objects of all rows of one request as its response."""
+        for response in responses:
+            self._check_type(response)
+        try:
+            return self.response(codec.encode(responses))
+        except CodecError as error:
+            raise RequestFailure(f"response {error}") from error
+
+    def response(self, named: list[tuple[str, Array]]) -> Any:
+        return self._pb.InferenceResponse(output_tensors=[self._pb.Tensor(name, array) for name, array in named])
 
     def failed(self, failure: RequestFailure | None) -> Any:
         """The failure as a response."""

@@ -24,4 +24,9 @@ class AsyncTritonPythonModel(TypedModel[RequestT, ResponseT]):
         return self._answering.failed(outcome.failure)
 
     def _problems(self) -> list[str]:
-        return [*super()._problems(), *(["a decoupled model needs TritonPythonModel and stream()"] if self.decoupled else [])]
+        problems = super()._problems()
+        if self.decoupled:
+            problems.append("a decoupled model needs TritonPythonModel and stream()")
+        if self.batched:
+            problems.append("a model with max_batch_size needs TritonPythonModel and handle_batch()")
+        return problems

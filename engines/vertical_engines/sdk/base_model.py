@@ -51,6 +51,8 @@ class TypedModel(Generic[RequestT, ResponseT]):
         self.model_config = json.loads(args["model_config"])
         self.arguments = dict(args)
         self.parameters = {key: value.get("string_value", "") for key, value in self.model_config.get("parameters", {}).items()}
+        self.batched = int(self.model_config.get("max_batch_size", 0)) > 0
+        """Tensors have an axis of rows in front, and the schemas describe one row."""
         self.decoupled = is_decoupled(self.model_config)
         if problems := self._problems():
             raise ValueError(f"{self.model_name}: " + "; ".join(problems))
@@ -73,8 +75,9 @@ class TypedModel(Generic[RequestT, ResponseT]):
         """Call another model of this server and return its typed answer.
 
         The child inherits request id, correlation id, trace and what is left of the timeout; `infer_kwargs` go to
-        `pb_utils.InferenceRequest` as they are, and win. Raises ChildError with the child's code, ChildUnavailable when
-        its answer lacks required outputs, RequestFailure once the client has cancelled or the timeout is over.
+        `pb_utils.InferenceRequest` as they are, and win; `batch_inference=True` is for a child with max_batch_size.
+        Raises ChildError with the child's code, ChildUnavailable when its answer lacks required outputs, RequestFailure
+        once the client has cancelled or the timeout is over.
         """
         return self._answering.children.call(request_model, response_model_cls, model_name, **infer_kwargs)
 
@@ -95,6 +98,8 @@ class TypedModel(Generic[RequestT, ResponseT]):
         # A model that converts by itself need not name its schemas.
         if self.request_model is not TritonFieldModel:
             problems = config_drift(self.model_config, request=self.request_model.plan(), response=self.response_model.plan())
+        if self.batched and self.decoupled:
+            problems.append("a decoupled model answers one request at a time: set max_batch_size to 0")
         if refusal := refuse_response_cache(self.model_config, public=self.public):
             problems.append(refusal)
         return problems

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from vertical_engines.sdk.cache import SALT_NAME, cache_salt, schema_fingerprint
-from vertical_engines.sdk.codec import Codec, InvalidMessage, codec_of
+from vertical_engines.sdk.codec import Codec, InvalidMessage, codec_of, only_row
 from vertical_engines.sdk.context import Context
 from vertical_engines.sdk.dtypes import Array
 from vertical_engines.sdk.errors import FAILURE_NAME, ChildError, ChildUnavailable, CodecError, RequestFailure, from_message
@@ -28,6 +28,8 @@ class _Call(Generic[ResponseT]):
     fingerprint: bytes | None
     """Of both schemas, where the child takes a salt."""
     options: dict[str, Any]
+    batched: bool
+    """The child has a max_batch_size: this is a batch of one row."""
 
 
 class ChildCaller:
@@ -80,13 +82,17 @@ class ChildCaller:
     def _prepare(
         self, request: TritonFieldModel, response_class: type[ResponseT], model: str, infer_kwargs: dict[str, Any]
     ) -> _Call[ResponseT]:
+        options = dict(infer_kwargs)
+        batched = bool(options.pop("batch_inference", False))
         try:
             named = codec_of(type(request)).encode(request)
+            if batched:
+                named = [(name, array[None]) for name, array in named]
         except CodecError as error:
             raise RequestFailure(f"request to {model}: {error}") from error
         salted = any(field.tensor == SALT_NAME for field in type(request).plan().fields)
         fingerprint = self._fingerprint(type(request), response_class) if salted else None
-        return _Call(model=model, codec=codec_of(response_class), named=named, fingerprint=fingerprint, options=infer_kwargs)
+        return _Call(model=model, codec=codec_of(response_class), named=named, fingerprint=fingerprint, options=options, batched=batched)
 
     def _fingerprint(self, request: type[TritonFieldModel], response: type[TritonFieldModel]) -> bytes:
         if (request, response) not in self._fingerprints:
@@ -116,7 +122,13 @@ class ChildCaller:
             code, message = from_message(response.error().message())
             raise ChildError(message, model=call.model, code=code)
         try:
+            if call.batched:
+                return call.codec.decode(
+                    (tensor.name(), only_row(tensor.name(), tensor.as_numpy())) for tensor in response.output_tensors()
+                )
             return call.codec.decode_tensors(response.output_tensors())
+        except CodecError as error:
+            raise ChildError(f"answered with {error}", model=call.model) from error
         except InvalidMessage as error:
             if error.missing:
                 missing = ", ".join(error.missing)
@@ -133,7 +145,7 @@ class ChildCaller:
             return call.named
         epoch = self._epochs.get(call.model, 0)
         salt = cache_salt(call.fingerprint, call.named, parameters=call.options.get("parameters"), epoch=epoch)
-        return [pair for pair in call.named if pair[0] != SALT_NAME] + [(SALT_NAME, np.array([salt], np.uint64))]
+        return [pair for pair in call.named if pair[0] != SALT_NAME] + [(SALT_NAME, np.full((1,) * (1 + call.batched), salt, np.uint64))]
 
 
 def _failure_in_band(response: Any) -> str | None:

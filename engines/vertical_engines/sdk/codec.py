@@ -87,3 +87,10 @@ def codec_of(schema: type[ModelT]) -> Codec[ModelT]:
     if codec is None:
         codec = _codecs[schema] = Codec(schema)
     return codec
+
+
+def only_row(name: str, array: Any) -> Any:
+    """The one row of a batch of one. Raises CodecError for another number of rows."""
+    if array is not None and (not array.ndim or array.shape[0] != 1):
+        raise CodecError(name, f"expected one row, got shape {list(array.shape)}")
+    return array if array is None else array[0]

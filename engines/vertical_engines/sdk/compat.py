@@ -4,7 +4,7 @@ import importlib
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from vertical_engines.sdk.codec import InvalidMessage, codec_of
+from vertical_engines.sdk.codec import InvalidMessage, codec_of, only_row
 from vertical_engines.sdk.errors import BadRequest, CodecError, RequestFailure, from_message
 from vertical_engines.sdk.fields import TritonFieldModel
 
@@ -33,7 +33,7 @@ def convert_pb_tensors_to_pydantic(tensors: Any, model_cls: type[ModelT], batch_
     try:
         if not batch_inference:
             return codec_of(model_cls).decode_tensors(list(_tensors(tensors)))
-        return codec_of(model_cls).decode((tensor.name(), _only_row(tensor.name(), tensor.as_numpy())) for tensor in _tensors(tensors))
+        return codec_of(model_cls).decode((tensor.name(), only_row(tensor.name(), tensor.as_numpy())) for tensor in _tensors(tensors))
     except (InvalidMessage, CodecError) as error:
         raise BadRequest(str(error)) from error
 
@@ -55,9 +55,3 @@ def _tensors(message: Any) -> Iterable[Any]:
         return outputs
     given: Iterable[Any] = message
     return given
-
-
-def _only_row(name: str, array: Any) -> Any:
-    if array is not None and (not array.ndim or array.shape[0] != 1):
-        raise CodecError(name, f"expected one row, got shape {list(array.shape)}")
-    return array if array is None else array[0]

@@ -16,8 +16,6 @@ def is_decoupled(model_config: Mapping[str, Any]) -> bool:
 def config_drift(model_config: Mapping[str, Any], *, request: SchemaPlan, response: SchemaPlan) -> list[str]:
     """One sentence per difference; empty when configuration and code agree. `model_config` is Triton's own JSON form."""
     problems = []
-    if int(model_config.get("max_batch_size", 0)) > 0:
-        problems.append("max_batch_size must be 0: a schema describes one whole request")
     for kind, plan in (("input", request), ("output", response)):
         configured = {tensor["name"]: tensor for tensor in model_config.get(kind, [])}
         for field in plan.fields:

@@ -10,6 +10,13 @@ from vertical_engines.sdk.testing.requests import FakeRequest
 _WIRE_NAMES = {STRING: "BYTES"}
 
 
+_BATCH_NOTE = (
+    "NOTE: Setting a non-zero max_batch_size in the model config requires a batch dimension to be prepended to each input shape. "
+    "If you want to specify the full shape including the batch dim in your input dims config, try setting max_batch_size to zero. "
+    "See the model configuration docs for more info on max_batch_size."
+)
+
+
 def problem(request: FakeRequest, config: Mapping[str, Any]) -> str | None:
     """What the core refuses: numbers of inputs, unknown names, types and shapes. Which input is missing it does not look at."""
     configured = {tensor["name"]: tensor for tensor in config.get("input", [])}
@@ -28,7 +35,8 @@ def problem(request: FakeRequest, config: Mapping[str, Any]) -> str | None:
         dims = [-1] * batched + [int(size) for size in wanted["dims"]]
         if array.ndim != len(dims) or any(size not in (-1, got) for size, got in zip(dims, array.shape, strict=True)):
             expected, got = (json.dumps(shape, separators=(",", ":")) for shape in (dims, list(array.shape)))
-            return f"unexpected shape for input '{tensor.name()}' for model '{name}'. Expected {expected}, got {got}. "
+            note = _BATCH_NOTE if batched else ""
+            return f"unexpected shape for input '{tensor.name()}' for model '{name}'. Expected {expected}, got {got}. {note}"
     if batched and (refusal := _batch_problem(request, limit, name)):
         return refusal
     for output in request.wanted(set()):

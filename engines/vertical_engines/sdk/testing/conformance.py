@@ -80,6 +80,16 @@ def cases() -> list[Case]:
         Case("unknown child", "caller", {"text": text("missing")}),
         Case("inherited options", "passing", one, {"request_id": "r-1", "correlation_id": 7, "timeout": 30_000_000}),
     ]  # fmt: skip
+    for model in ("rows", "columns"):
+        three = text("a", "b", "c").reshape(3, 1)
+        found += [
+            Case(f"three {model}", model, {"text": three, "number": np.array([[1], [2], [3]], np.int32)}),
+            Case(f"a bad row of {model}", model, {"text": text("a", "x" * 21).reshape(2, 1)}),
+            Case(f"too many {model}", model, {"text": text(*"abcde").reshape(5, 1)}),
+            Case(f"uneven {model}", model, {"text": three, "number": np.array([[1]], np.int32)}, exact=False),
+            Case(f"no row axis for {model}", model, {"text": text("a")}),
+        ]
+    found += [Case(f"{word} in a batched child", "batch_caller", {"text": text(word)}) for word in ("é", "bad", "crash")]
     failing = ["bad", "crash", "exit", "overflow", "type", *ErrorCode.__members__]
     found += [
         Case(f"{word} in {model}", model, {"text": text(word)}) for word in failing for model in ("child", "public", "caller", "threads")

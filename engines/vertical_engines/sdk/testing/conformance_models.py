@@ -7,7 +7,15 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from vertical_engines.sdk import AsyncTritonPythonModel, BadRequest, ErrorCode, RequestFailure, TritonFieldModel, TritonPythonModel
+from vertical_engines.sdk import (
+    AsyncTritonPythonModel,
+    BadRequest,
+    ErrorCode,
+    RequestFailure,
+    TritonFieldModel,
+    TritonPythonModel,
+    columns_of,
+)
 from vertical_engines.sdk.config import model_config_of
 from vertical_engines.sdk.dtypes import NUMPY_DTYPES, TritonType
 from vertical_engines.sdk.fields import NDArray
@@ -119,6 +127,24 @@ class Joiner(TritonPythonModel[Question, Answer]):
         return Answer(text="+".join(answer.text for answer in self._infer_stream(request, Answer, "words")))
 
 
+class Rows(Child):
+    """Takes batches, a row at a time."""
+
+
+class Columns(Child):
+    """Takes batches as columns."""
+
+    def handle_columns(self, columns: Any) -> Any:
+        return columns_of(Answer)(text=columns.text, number=columns.number)
+
+
+class BatchCaller(Caller):
+    """Asks a child that takes batches."""
+
+    def handle(self, request: Question) -> Answer:
+        return self._infer_model(request, Answer, "rows", batch_inference=True)
+
+
 class Types(TritonPythonModel[Numbers, Numbers]):
     """Repeats arrays."""
 
@@ -179,6 +205,9 @@ MODELS: dict[str, type[Any]] = {
     "both": Both,
     "words": Words,
     "joiner": Joiner,
+    "rows": Rows,
+    "columns": Columns,
+    "batch_caller": BatchCaller,
     "types": Types,
     "seen": Seen,
     "passing": Passing,
@@ -190,7 +219,10 @@ def config_of(name: str) -> dict[str, Any]:
     """The configuration of one of MODELS, from its schemas."""
     model = MODELS[name]
     request, response = getattr(model, "request_model", Question), getattr(model, "response_model", Answer)
-    return model_config_of(name, request=request.plan(), response=response.plan(), decoupled=name == "words")
+    batch = BATCH if name in ("rows", "columns") else 0
+    return model_config_of(name, request=request.plan(), response=response.plan(), decoupled=name == "words", max_batch_size=batch)
 
+
+BATCH = 4
 
 NUMERIC_TYPES = {field.tensor: NUMPY_DTYPES[field.data_type] for field in Numbers.plan().fields}
