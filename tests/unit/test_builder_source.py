@@ -7,8 +7,10 @@ import pytest
 
 from tests.support.gguf_files import gguf
 from tests.support.stand_in_builder import engine_request
+from vertical_engines.builders.gguf import read_header
 from vertical_engines.builders.openvino import OpenVinoBuilder, writable
 from vertical_engines.builders.openvino_source import IR_FILES, kind_of
+from vertical_engines.builders.openvino_weights import has_to_be_written
 from vertical_engines.contract.build import EXIT_USER_ERROR
 from vertical_engines.contract.engine import Accelerator, EngineIdentity
 from vertical_engines.contract.reasons import Reason
@@ -58,7 +60,10 @@ FOLDERS = {
     "two models": ({"a.gguf": WHOLE, "b.gguf": WHOLE}, Reason.MODEL_INVALID, r"more than one model.*a\.gguf .*b\.gguf"),
     "gguf and ir": ({"a.gguf": WHOLE, **dict.fromkeys(IR_FILES, b"")}, Reason.MODEL_INVALID, "more than one model"),
     "half an ir": ({"openvino_model.xml": b"", "openvino_model.bin": b""}, Reason.MODEL_INVALID, r"openvino_tokenizer\.xml.* missing"),
-    "safetensors": ({"model.safetensors": b"x", "config.json": b"{}"}, Reason.MODEL_INVALID, "convert them to GGUF"),
+    "half a checkpoint": ({"model.safetensors": b"x", "config.json": b"{}"}, Reason.MODEL_INVALID, "tokenizer.json is missing"),
+    "gguf and checkpoint": ({"a.gguf": WHOLE, "model.safetensors": b"x"}, Reason.MODEL_INVALID, "more than one model"),
+    "pickled": ({"pytorch_model.bin": b"x", "config.json": b"{}"}, Reason.MODEL_INVALID, "pickled weights are never loaded"),
+    "scaled rope": ({"a.gguf": gguf(name="rope_freqs.weight")}, Reason.MODEL_INVALID, "leave out silently"),
     "something else": ({"notes.txt": b"x"}, Reason.MODEL_INVALID, r"needs one \.gguf file.*notes\.txt \(0\.0 MB\)"),
     "no model inside": ({"a.gguf": b"hello"}, Reason.MODEL_INVALID, r"a\.gguf is not a model: its 5 bytes start with b'hello'"),
     "another architecture": ({"a.gguf": gguf(architecture="phi3")}, Reason.MODEL_INVALID, "architecture 'phi3'; this release reads llama"),
@@ -90,7 +95,8 @@ def test_a_path_that_is_not_there(tmp_path: Path) -> None:
 
 
 REQUESTS = {
-    "weights": ({"weights": "float16"}, Reason.UNSUPPORTED_BUILD_FLAG, "weights: source only so far, not float16"),
+    "fp8": ({"weights": "fp8"}, Reason.UNSUPPORTED_BUILD_FLAG, "weights: fp8: OpenVINO builds source, float16, int8, int4"),
+    "bfloat16": ({"weights": "bfloat16"}, Reason.UNSUPPORTED_BUILD_FLAG, "weights: bfloat16: OpenVINO builds source"),
     "beams": ({"build": {"max_beam_width": 4}}, Reason.UNSUPPORTED_BUILD_FLAG, "max_beam_width is 4"),
     "length": ({"build": {"max_seq_len": 1025}}, Reason.UNSUPPORTED_BUILD_FLAG, "max_seq_len is 1025 .* made for 1024"),
     "gpu": ({"accelerator": Accelerator(product="Tesla-T4")}, Reason.GPU_ARCH_UNSUPPORTED, "remove accelerator Tesla-T4"),
@@ -116,3 +122,39 @@ def test_a_read_only_file_is_copied_for_a_reader_that_opens_it_for_writing(tmp_p
     copy = writable(source, scratch=tmp_path, say=lambda line: None)
     assert copy == tmp_path / "a.gguf"
     assert copy.read_bytes() == WHOLE
+
+
+Q4_1, F16, BF16, F32 = 3, 1, 30, 0
+
+
+@pytest.mark.parametrize("weights", ["int8", "int4"])
+def test_what_is_quantised_already_is_not_quantised_again(tmp_path: Path, weights: str) -> None:
+    fill(tmp_path, {"a.gguf": gguf(kind=Q4_1)})
+    with pytest.raises(Failure, match=f"weights: {weights}: the source is quantised already.* use source .* or float16") as refused:
+        OpenVinoBuilder().check(identity(weights=weights), model=tmp_path)
+    assert refused.value.reason is Reason.UNSUPPORTED_BUILD_FLAG
+
+
+@pytest.mark.parametrize("weights", ["float16", "int8", "int4"])
+def test_an_ir_has_the_weights_it_has(tmp_path: Path, weights: str) -> None:
+    with pytest.raises(Failure, match=f"weights: {weights}: an OpenVINO IR is taken as it is: use source"):
+        OpenVinoBuilder().check(identity(weights=weights), model=fill(tmp_path, dict.fromkeys(IR_FILES, b"graph")))
+
+
+@pytest.mark.parametrize(
+    ("kind", "weights", "written"),
+    [
+        (Q4_1, "source", False),
+        (Q4_1, "float16", True),
+        (F16, "source", False),
+        (F16, "float16", False),
+        (F16, "int8", True),
+        (BF16, "source", True),
+        (F32, "source", True),
+        (F32, "int4", True),
+    ],
+)
+def test_a_gguf_is_written_anew_only_where_the_reader_needs_it(tmp_path: Path, kind: int, weights: str, written: bool) -> None:
+    fill(tmp_path, {"a.gguf": gguf(kind=kind)})
+    assert OpenVinoBuilder().check(identity(weights=weights), model=tmp_path)
+    assert has_to_be_written(read_header(tmp_path / "a.gguf"), weights) is written

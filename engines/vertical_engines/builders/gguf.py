@@ -13,6 +13,7 @@ from typing import Any
 
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
+ROPE_FACTORS = "rope_freqs.weight"
 MOST_ENTRIES = 10_000_000
 """More tensors, keys or array items than any model has: a count above it is damage, not a model."""
 
@@ -37,6 +38,12 @@ class GgufHeader:
     context_length: int | None
     """Tokens; None when the file does not say."""
     tensors: int
+    matrix_types: frozenset[int] = frozenset()
+    """Types of the tensors with two dimensions or more: the weights proper."""
+    parameters: int = 0
+    """Elements of all tensors."""
+    scaled_rope: bool = False
+    """It has factors for the rotary embedding (Llama 3.1 and later do)."""
 
 
 class _Cursor:
@@ -101,22 +108,38 @@ def read_header(path: Path) -> GgufHeader:
         for _ in range(cursor.count()):
             name = cursor.text()
             metadata[name] = cursor.value(int(cursor.number("<I")))
-        ends = [_tensor_end(cursor) for _ in range(tensors)]
+        described = [_tensor(cursor) for _ in range(tensors)]
         alignment = int(metadata.get("general.alignment") or 32)
-        whole = -(-cursor.at // alignment) * alignment + max(ends, default=0)
+        whole = -(-cursor.at // alignment) * alignment + max((tensor.end for tensor in described), default=0)
         if whole > len(data):
             raise NotGguf(f"it is cut off: its header describes {whole} bytes, the file has {len(data)}; copy or download it again")
         architecture = str(metadata.get("general.architecture") or "unknown")
         context = metadata.get(f"{architecture}.context_length")
-        return GgufHeader(architecture=architecture, context_length=int(context) if context else None, tensors=tensors)
+        return GgufHeader(
+            architecture=architecture,
+            context_length=int(context) if context else None,
+            tensors=tensors,
+            matrix_types=frozenset(tensor.kind for tensor in described if len(tensor.shape) > 1),
+            parameters=sum(prod(tensor.shape) for tensor in described),
+            scaled_rope=any(tensor.name == ROPE_FACTORS for tensor in described),
+        )
 
 
-def _tensor_end(cursor: _Cursor) -> int:
-    """Where a tensor ends, in bytes after the start of the data part."""
-    cursor.text()
-    dimensions = [int(cursor.number("<Q")) for _ in range(min(int(cursor.number("<I")), 8))]
-    block_bytes, block_elements = BLOCKS.get(int(cursor.number("<I")), (0, 1))
-    return int(cursor.number("<Q")) + prod(dimensions) // block_elements * block_bytes
+@dataclass(frozen=True)
+class _Tensor:
+    name: str
+    shape: tuple[int, ...]
+    kind: int
+    end: int
+    """Bytes after the start of the data part."""
+
+
+def _tensor(cursor: _Cursor) -> _Tensor:
+    name = cursor.text()
+    shape = tuple(int(cursor.number("<Q")) for _ in range(min(int(cursor.number("<I")), 8)))
+    kind = int(cursor.number("<I"))
+    block_bytes, block_elements = BLOCKS.get(kind, (0, 1))
+    return _Tensor(name, shape, kind, int(cursor.number("<Q")) + prod(shape) // block_elements * block_bytes)
 
 
 def _what_it_is(start: bytes, *, size: int) -> str:

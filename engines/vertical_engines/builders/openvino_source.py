@@ -4,7 +4,10 @@ from pathlib import Path
 from typing import Literal
 
 from vertical_engines.builders.gguf import NotGguf, read_header
+from vertical_engines.builders.openvino_checkpoint import CONFIG, NotCheckpoint, read_checkpoint
+from vertical_engines.builders.openvino_weights import check_gguf, check_ir, stored_bytes
 from vertical_engines.builders.protocol import SourceModel
+from vertical_engines.contract.engine import Weights
 from vertical_engines.contract.reasons import Reason
 from vertical_engines.failure import Failure
 from vertical_engines.progress import megabytes
@@ -16,9 +19,9 @@ ARCHITECTURES = ("llama", "qwen2", "qwen3")
 """What the GGUF reader of openvino-genai 2026.4 documents; SmolLM, Llama and TinyLlama models say `llama`."""
 
 MOST_NAMES = 20
-UNQUANTISED = (".safetensors", ".bin", ".pt", ".pth")
+PICKLED = (".bin", ".pt", ".pth")
 
-Kind = Literal["gguf", "ir"]
+Kind = Literal["gguf", "ir", "checkpoint"]
 
 
 def listing(folder: Path) -> str:
@@ -30,46 +33,75 @@ def listing(folder: Path) -> str:
 
 
 def kind_of(source: SourceModel) -> Kind:
-    return "gguf" if source.files[0].suffix.lower() == ".gguf" else "ir"
+    by_ending: dict[str, Kind] = {".gguf": "gguf", ".safetensors": "checkpoint"}
+    return by_ending.get(source.files[0].suffix.lower(), "ir")
 
 
-def find_model(model: Path, *, max_seq_len: int) -> SourceModel:
-    """A GGUF file (exactly one, or the path itself) or a complete OpenVINO IR, checked. Raises ModelNotFound or ModelInvalid."""
+def find_model(model: Path, *, max_seq_len: int, weights: Weights) -> SourceModel:
+    """A GGUF file (exactly one, or the path itself), a safetensors checkpoint or a complete OpenVINO IR, checked.
+
+    Raises ModelNotFound, ModelInvalid, or UnsupportedBuildFlag for weights or lengths that can't be had from that source.
+    """
     try:
-        return _find_model(model, max_seq_len=max_seq_len)
+        return _find_model(model, max_seq_len=max_seq_len, weights=weights)
     except PermissionError as error:
         raise Failure(
             Reason.MODEL_INVALID, f"{error.filename} can't be read: model files must be readable for user or group 1000"
         ) from error
 
 
-def _find_model(model: Path, *, max_seq_len: int) -> SourceModel:
+def _find_model(model: Path, *, max_seq_len: int, weights: Weights) -> SourceModel:
     if not model.exists():
         raise Failure(Reason.MODEL_NOT_FOUND, f"nothing at {model}: correct the path in spec.model.source")
     if model.is_file():
-        return _gguf(model, max_seq_len=max_seq_len)
+        return _gguf(model, max_seq_len=max_seq_len, weights=weights)
     files = sorted(path for path in model.iterdir() if path.is_file())
     if not files:
         raise Failure(Reason.MODEL_NOT_FOUND, f"no model files in the path of spec.model.source; it holds {listing(model)}")
     ggufs = [path for path in files if path.suffix.lower() == ".gguf"]
     names = {path.name for path in files}
-    if len(ggufs) > 1 or (ggufs and IR_FILES[0] in names):
+    safetensors = any(path.suffix == ".safetensors" for path in files)
+    if len(ggufs) + (IR_FILES[0] in names) + safetensors > 1:
         raise Failure(
-            Reason.MODEL_INVALID, f"more than one model: name a folder that holds one GGUF file or one OpenVINO IR; found {listing(model)}"
+            Reason.MODEL_INVALID,
+            "more than one model: name a folder that holds one GGUF file, one safetensors checkpoint or one OpenVINO IR; "
+            f"found {listing(model)}",
         )
     if ggufs:
-        return _gguf(ggufs[0], max_seq_len=max_seq_len)
+        return _gguf(ggufs[0], max_seq_len=max_seq_len, weights=weights)
     if IR_FILES[0] in names:
-        return _ir(model, files=files)
+        return _ir(model, files=files, weights=weights)
+    if safetensors:
+        return _checkpoint(model, max_seq_len=max_seq_len, weights=weights)
     hint = (
-        "weights of this format can't be built for OpenVINO yet: convert them to GGUF or to an OpenVINO IR first"
-        if any(path.suffix in UNQUANTISED for path in files)
-        else "needs one .gguf file, or an OpenVINO IR (openvino_model.xml and its companions)"
+        "pickled weights are never loaded: take the safetensors of that model, or GGUF"
+        if any(path.suffix in PICKLED for path in files)
+        else f"needs one .gguf file, a checkpoint ({CONFIG}, model.safetensors, tokenizer.json), or an OpenVINO IR (openvino_model.xml ...)"
     )
     raise Failure(Reason.MODEL_INVALID, f"no model that the OpenVINO backend can read; {hint}; found {listing(model)}")
 
 
-def _gguf(path: Path, *, max_seq_len: int) -> SourceModel:
+def _checkpoint(folder: Path, *, max_seq_len: int, weights: Weights) -> SourceModel:
+    try:
+        found = read_checkpoint(folder)
+    except NotCheckpoint as error:
+        raise Failure(Reason.MODEL_INVALID, f"not a checkpoint that can be built: {error}; found {listing(folder)}") from None
+    _check_length(max_seq_len, found.context_length)
+    size = sum(path.stat().st_size for path in found.files)
+    described = f"a safetensors checkpoint ({found.architecture}, {len(found.tensors)} tensors, {megabytes(size)})"
+    return SourceModel(description=described, files=found.files, needed=stored_bytes(found.parameters, weights))
+
+
+def _check_length(max_seq_len: int, context_length: int | None) -> None:
+    if context_length and max_seq_len > context_length:
+        raise Failure(
+            Reason.UNSUPPORTED_BUILD_FLAG,
+            f"max_seq_len is {max_seq_len} tokens (input and output together), the model was made for {context_length}: "
+            "lower max_input_len, max_output_len or max_seq_len",
+        )
+
+
+def _gguf(path: Path, *, max_seq_len: int, weights: Weights) -> SourceModel:
     try:
         header = read_header(path)
     except NotGguf as error:
@@ -79,18 +111,22 @@ def _gguf(path: Path, *, max_seq_len: int) -> SourceModel:
             Reason.MODEL_INVALID,
             f"{path.name} holds a model of architecture {header.architecture!r}; this release reads {', '.join(ARCHITECTURES)}",
         )
-    if header.context_length and max_seq_len > header.context_length:
+    if header.scaled_rope:
         raise Failure(
-            Reason.UNSUPPORTED_BUILD_FLAG,
-            f"max_seq_len is {max_seq_len} tokens (input and output together), the model was made for {header.context_length}: "
-            "lower max_input_len, max_output_len or max_seq_len",
+            Reason.MODEL_INVALID,
+            f"{path.name} has factors for its rotary embedding (as Llama 3.1 and later), which this release would leave out silently: "
+            "convert the model to an OpenVINO IR first",
         )
+    _check_length(max_seq_len, header.context_length)
+    check_gguf(header, weights)
     size = path.stat().st_size
     described = f"{path.name} (GGUF, {header.architecture}, {header.tensors} tensors, {megabytes(size)})"
-    return SourceModel(description=described, files=(path,), needed=size)
+    needed = size if weights == "source" else stored_bytes(header.parameters, weights)
+    return SourceModel(description=described, files=(path,), needed=needed)
 
 
-def _ir(model: Path, *, files: list[Path]) -> SourceModel:
+def _ir(model: Path, *, files: list[Path], weights: Weights) -> SourceModel:
+    check_ir(weights)
     if missing := [name for name in IR_FILES if not (model / name).is_file()]:
         raise Failure(Reason.MODEL_INVALID, f"the OpenVINO IR is incomplete: {', '.join(missing)} missing; found {listing(model)}")
     size = sum(path.stat().st_size for path in files)
