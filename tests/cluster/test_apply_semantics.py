@@ -124,3 +124,13 @@ def test_a_changed_intent_is_reached_and_the_way_back_as_well(real: Real, rows: 
         assert needs_apply(changed, real.live(), field_manager=ME), name
         real.reach(changed)
         real.reach(real.intent)
+
+
+def test_any_text_that_a_user_may_write_is_applied_as_it_is(real: Real) -> None:
+    """Of every plane, and with every character that JSON and YAML escape in another way."""
+    text = "".join(map(chr, (*range(0x20, 0xA1), 0x2028, 0x4E2D, 0xFEFF, 0xFFFD, 0x1F363, 0x10FFFF))) + "\t\r\n\\u0041\\ud83c"
+    intent = deepcopy(real.intent)
+    intent["metadata"]["annotations"] = {**intent["metadata"].get("annotations", {}), "example.com/text": text}
+    real.apply(intent)
+    assert real.live()["metadata"]["annotations"]["example.com/text"] == text
+    assert not needs_apply(intent, real.live(), field_manager=ME)

@@ -8,10 +8,11 @@ from typing import Any
 
 import aiohttp
 import pytest
+import yaml
 from aiohttp import web
 from kubernetes.aio import client as official
 
-from vertical_operator.kube.client import ApiServer
+from vertical_operator.kube.client import ApiServer, yaml_safe
 from vertical_operator.kube.failures import Conflict, Gone, Terminal, Transient
 
 Answer = Callable[[web.Request, Any], Awaitable[web.Response]]
@@ -91,9 +92,21 @@ async def test_apply_is_a_forced_server_side_apply_of_the_whole_manifest() -> No
         await server.apply(manifest, field_manager="vertical-operator/poi")
     request, body = seen[0]
     assert (request.method, request.path) == ("PATCH", "/apis/apps/v1/namespaces/n/deployments/d")
-    assert request.headers["Content-Type"] == "application/apply-patch+yaml"
+    assert request.headers["Content-Type"].split(";")[0] == "application/apply-patch+yaml"
     assert dict(request.query) == {"fieldManager": "vertical-operator/poi", "force": "true"}
     assert body == manifest
+
+
+STRANGE = [*map(chr, range(0xA1)), "\\ud83c\\u0041", "é", "中", "\u2028", "\ufeff", "\uffff", "🍣", "\U0010ffff", "\\", '"']
+"""Each character that JSON, YAML or both treat in a way of its own."""
+
+
+def test_an_apply_is_read_alike_as_json_and_as_yaml() -> None:
+    body = {"text": "".join(STRANGE), **{f"{place}": text for place, text in enumerate(STRANGE)}}
+    assert json.loads(yaml_safe(body)) == body
+    assert yaml.safe_load(yaml_safe(body)) == body
+    # What PyYAML forgives and Go's parser does not: halves of a character.
+    assert "\\ud83c\\udf63" not in yaml_safe({"text": "🍣"})
 
 
 async def test_delete_names_the_very_object_and_absence_is_success() -> None:
