@@ -224,7 +224,11 @@ def test_the_same_transition_gives_the_same_event_and_another_one_another() -> N
 
 
 def test_a_long_message_is_cut_to_what_the_server_takes() -> None:
-    assert len(event_of(ABOUT, transition(message="x" * 5000), instance="a")["note"]) == 1024
+    assert len(event_of(ABOUT, transition(message="x" * 1024), instance="a")["note"]) == 1024
+    for letter in ("x", "é", "中", "🍣"):
+        note = event_of(ABOUT, transition(message=letter * 5000), instance="a")["note"]
+        assert 1024 - 4 < len(note.encode()) <= 1024, letter
+        assert note.strip(letter) == "…"
 
 
 async def test_an_event_that_is_refused_does_not_stop_the_next() -> None:

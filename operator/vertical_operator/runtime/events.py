@@ -20,6 +20,7 @@ REFILL_SECONDS = 60.0
 """An object may have so many Events at once, and one more each minute: a flapping one must not flood etcd."""
 REMEMBERED_OBJECTS = 2000
 NOTE_LIMIT = 1024
+"""Bytes: the API server refuses an Event with more, although it calls them characters."""
 
 logger = logging.getLogger(__name__)
 
@@ -88,7 +89,7 @@ def event_of(about: Mapping[str, Any], transition: Transition, *, instance: str)
         "action": "Reconcile",
         "type": "Warning" if transition.is_warning else "Normal",
         "reason": transition.reason,
-        "note": note if len(note) <= NOTE_LIMIT else note[: NOTE_LIMIT - 1] + "…",
+        "note": _note(note),
         "regarding": {
             "apiVersion": about["apiVersion"],
             "kind": about["kind"],
@@ -98,3 +99,8 @@ def event_of(about: Mapping[str, Any], transition: Transition, *, instance: str)
             "resourceVersion": metadata["resourceVersion"],
         },
     }
+
+
+def _note(text: str) -> str:
+    content = text.encode()
+    return text if len(content) <= NOTE_LIMIT else content[: NOTE_LIMIT - len("…".encode())].decode(errors="ignore") + "…"
