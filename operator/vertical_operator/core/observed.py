@@ -148,10 +148,12 @@ class JobState(ChildState):
 @dataclass(frozen=True)
 class ClaimState(ChildState):
     phase: str = "Pending"
+    created: datetime | None = None
 
     @classmethod
     def of(cls, content: dict[str, Any]) -> "ClaimState":
-        return cls(**cls.fields(content), phase=(content.get("status") or {}).get("phase", "Pending"))
+        created = moment(content["metadata"].get("creationTimestamp"))
+        return cls(**cls.fields(content), phase=(content.get("status") or {}).get("phase", "Pending"), created=created)
 
 
 def _named(objects: Iterable[dict[str, Any]], kind: str) -> dict[str, dict[str, Any]]:

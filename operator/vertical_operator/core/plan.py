@@ -3,12 +3,12 @@
 from dataclasses import replace
 from datetime import datetime
 
-from vertical_operator.api.v1alpha1.group import CLAIM, VERTICAL_SERVICE
+from vertical_operator.api.v1alpha1.group import CLAIM, ENGINE, VERTICAL_SERVICE
 from vertical_operator.api.v1alpha1.vertical_service import VerticalService
 from vertical_operator.core.cleanup import Wanted, cleanup
 from vertical_operator.core.engine_plan import plan_engine
 from vertical_operator.core.identity import store_claim
-from vertical_operator.core.intents import Apply, Plan
+from vertical_operator.core.intents import Apply, Delete, Plan, Ref
 from vertical_operator.core.names import child_name
 from vertical_operator.core.observed import ObservedService
 from vertical_operator.core.render.claim import claim
@@ -37,7 +37,7 @@ def plan(service: VerticalService, observed: ObservedService, *, settings: Opera
     applies = (*_store_claim(service, blocked), *_engines(items), *_services(service, observed), *_workloads(items), *leftovers.applies)
     return Plan(
         applies=applies,
-        deletes=leftovers.deletes,
+        deletes=(*leftovers.deletes, *_lost(items)),
         status=service_status(service, items, now=now),
         wake_after=soonest(*(item.verdict.wake_after for item in items), settings.patience if leftovers.kept else None),
     )
@@ -68,6 +68,12 @@ def _engines(items: list[Progress]) -> list[Apply]:
     """Once per engine: the first placement that wants it decides where it is built."""
     first = {item.target.engine: item for item in reversed(items) if item.target and item.engine_wanted}
     return [engine(item.target, item.engine) for _, item in sorted(first.items()) if item.target]
+
+
+def _lost(items: list[Progress]) -> list[Delete]:
+    """Once per engine, whoever else owns it: it is lost for them as well."""
+    found = {item.engine.metadata.name: item.engine.metadata for item in items if item.engine and item.engine_lost}
+    return [Delete(Ref(ENGINE, it.namespace, name), it.uid, it.resource_version) for name, it in sorted(found.items())]
 
 
 def _services(service: VerticalService, observed: ObservedService) -> list[Apply]:

@@ -15,12 +15,14 @@ from vertical_operator.core.complaints import complaint
 from vertical_operator.core.finding import Finding
 from vertical_operator.core.identity import Target, resolve
 from vertical_operator.core.intents import Manifest
+from vertical_operator.core.lost_store import lost_store
 from vertical_operator.core.names import child_name
 from vertical_operator.core.observed import DeploymentState, ObservedService
 from vertical_operator.core.pods import PodState
 from vertical_operator.core.policies import objection
 from vertical_operator.core.render.configmap import config_map
 from vertical_operator.core.render.deployment import deployment, intent, revision
+from vertical_operator.core.render.engine import owns
 from vertical_operator.core.render.service import service_name
 from vertical_operator.core.settings import OperatorSettings
 from vertical_operator.core.verdict import Verdict, after, foreign, stalled, until, waiting, well
@@ -41,6 +43,8 @@ class Progress:
     built: bool = False
     engine_wanted: bool = False
     """The Engine is to be applied."""
+    engine_lost: bool = False
+    """The Engine is to be deleted, for its files are gone or about to go."""
     children: tuple[Manifest, ...] = ()
     """ConfigMap and Deployment, once the engine is built."""
 
@@ -146,6 +150,14 @@ def progress(
     built = engine is not None and engine.spec.key == target.key and is_built(engine)
     start = waiting(Reason.PENDING, target.where)
     known = Progress(variant=variant, placement=placement, target=target, engine=engine, live=live, verdict=start, built=built)
+    lost = lost_store(target, engine, claim=observed.claims.get(target.claim), settings=settings, now=now)
+    if lost:
+        known = replace(known, verdict=lost)
+        if engine is None or _going(engine):
+            return known
+        # Only an owner deletes it: one who comes to an Engine of others becomes an owner first.
+        ours = owns(service, engine)
+        return replace(known, engine_lost=ours, engine_wanted=not ours and engine.spec.key == target.key)
     refused = objection(target, observed.gpu_products)
     if refused:
         verdict = stalled(refused.reason, refused.message, wake_after=settings.patience)
