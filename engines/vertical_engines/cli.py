@@ -170,5 +170,16 @@ def store_prune(
     raise typer.Exit(run_prune(store, keep=keep or [], keep_nothing=keep_nothing, yes=yes))
 
 
+@app.command()
+def serve(
+    command: Annotated[list[str], typer.Argument(help="The server and its options, behind `--`.")],
+    termination_log: TerminationLog = Path(TERMINATION_LOG),
+) -> None:
+    """Run a server as a child, hand signals on, and leave in the termination message why it ended. Its exit code is the server's."""
+    from vertical_engines.commands.serve import run_serve
+
+    raise typer.Exit(run_serve(command, termination_log=termination_log))
+
+
 if __name__ == "__main__":
     app()

@@ -71,3 +71,16 @@ def test_what_a_process_has_started_ends_with_it(tmp_path: Path) -> None:
     deadline = time.monotonic() + 10
     while Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]:
         assert time.monotonic() < deadline
+
+
+def test_a_native_stack_does_not_hide_what_was_said_before_it() -> None:
+    frames = "for n in range(50): print(f'{n}   0x7f10a2b3c4d5 /usr/lib/x.so(+0x1) [0x7f1]')"
+    code = f"print('Assertion failed: Unsupported architecture')\n{frames}"
+    ended = run(f"{code}\nimport os; os.abort()")
+    assert ended.tail == ("Assertion failed: Unsupported architecture",)
+
+
+def test_more_is_looked_through_than_is_shown() -> None:
+    ended = run("print('the cause')\nfor n in range(100): print('what followed')")
+    assert "the cause" not in ended.tail
+    assert ended.log[0] == "the cause"

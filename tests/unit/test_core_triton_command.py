@@ -5,7 +5,7 @@ from typing import Any
 from tests.support.objects import BUILD, VARIANT, service
 from vertical_operator.api.v1alpha1 import VerticalService, parse
 from vertical_operator.core.identity import Target, targets
-from vertical_operator.core.render.triton import command
+from vertical_operator.core.render.triton import command, triton
 from vertical_operator.core.settings import OperatorSettings
 
 PLACEMENT = f"{VARIANT}.placements.0"
@@ -43,3 +43,15 @@ def test_the_llm_api_completes_its_configuration_and_starts_its_own_processes() 
     found = words("TensorRTLLMPyTorch", count=2)
     assert found[0] == "/opt/tritonserver/bin/tritonserver"
     assert "--disable-auto-complete-config" not in found
+
+
+def test_only_where_the_cause_would_be_out_of_reach_somebody_reads_along() -> None:
+    def first(*changes: tuple[str, Any]) -> list[str]:
+        found = targets(parse(VerticalService, service(*changes)), OperatorSettings())[0]
+        assert isinstance(found, Target)
+        words: list[str] = triton(found, start_deadline=60)["command"]
+        return words[3:6]
+
+    gpu = [("spec.toolchain", {"backend": "TensorRTLLM", "release": "24.09"}), (f"{PLACEMENT}.accelerator", {"product": "Tesla-T4"})]
+    assert first(*gpu) == ["vertical-engines", "serve", "--"]
+    assert first()[0] == "/opt/tritonserver/bin/tritonserver"

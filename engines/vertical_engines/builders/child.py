@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import selectors
 import signal
 import subprocess
@@ -15,17 +16,23 @@ from vertical_engines.contract.masking import kept_line
 from vertical_engines.progress import Say, megabytes
 
 TAIL_LINES = 20
+LOG_LINES = 400
+"""Lines in which known words are looked for: native code puts a stack of dozens of frames behind them."""
+
+FRAME = re.compile(r"\s*\d+\s+0x[0-9a-f]{6,}\b")
 LINE_LIMIT = 500
 """Characters of a line that are kept: native code can print whole graphs in one."""
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a process ended: `code` as the shell counts, negative for a signal; `tail` its last lines; `peak` bytes of memory seen."""
+    """How a process ended: `code` as the shell counts, negative for a signal; `tail` its last lines without frames of a native stack,
+    `log` more of them; `peak` bytes of memory seen."""
 
     code: int
     tail: tuple[str, ...]
     peak: int
+    log: tuple[str, ...] = ()
 
 
 def run_child(
@@ -33,7 +40,7 @@ def run_child(
 ) -> Ended:
     """Run a command to its end. It never outlives this call: whatever ends the call kills it, and the processes that it has started
     (builders of several GPUs start one for each). `env` replaces the environment."""
-    tail: deque[str] = deque(maxlen=TAIL_LINES)
+    log: deque[str] = deque(maxlen=LOG_LINES)
     started = time.monotonic()
     peak = 0
     process = subprocess.Popen(
@@ -45,9 +52,10 @@ def run_child(
             if line is None:
                 say(f"{doing}: {time.monotonic() - started:.0f} s so far, {megabytes(peak)} of memory")
             elif text := kept_line(line.decode(errors="replace"), limit=LINE_LIMIT):
-                tail.append(text)
+                if not FRAME.match(text):
+                    log.append(text)
                 say(f"  {text}")
-        return Ended(code=process.wait(), tail=tuple(tail), peak=peak)
+        return Ended(code=process.wait(), tail=tuple(log)[-TAIL_LINES:], peak=peak, log=tuple(log))
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -87,7 +87,7 @@ def translate(ended: Ended, about: Circumstances) -> Failure:
     """The failure that a process which ended badly stands for."""
     row = next((row for row in ROWS if row.matches(ended)), None)
     killed = ended.code == -signal.SIGKILL
-    if not killed and (known := explain(ended.tail, ended=True)):
+    if not killed and (known := explain(ended.log or ended.tail, ended=True)):
         reason, words = known
         return Failure(reason, f"{about.doing}: {words}", log=ended.tail)
     template = row.message if row else "{doing} ended with {end}: the last lines of its log say why"

@@ -64,6 +64,12 @@ def command(target: Target) -> list[str]:
     return words
 
 
+def watched(target: Target) -> list[str]:
+    """What runs the server. TensorRT-LLM says why it could not load an engine far above the end of the log, which is all that the
+    kubelet keeps: so one of ours reads along. The others' servers are the container's first process themselves."""
+    return [] if target.release.cpu_only else ["vertical-engines", "serve", "--"]
+
+
 def _probe(path: str, *, period: int, failures: int, **more: int) -> Manifest:
     get = {"path": path, "port": GUARD_PORT}
     return {"httpGet": get, "periodSeconds": period, "timeoutSeconds": 2, "failureThreshold": failures, **more}
@@ -74,7 +80,7 @@ def triton(target: Target, *, start_deadline: int) -> Manifest:
     return container(
         "triton",
         target.identity.toolchain.image,
-        command=["/bin/sh", "-c", CLEAN_START, *command(target)],
+        command=["/bin/sh", "-c", CLEAN_START, *watched(target), *command(target)],
         mounts=[
             mount("repository", REPOSITORY_PATH, read_only=True),
             mount("repository-python", PYTHON_PATH, read_only=True),
