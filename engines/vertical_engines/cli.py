@@ -17,10 +17,13 @@ from vertical_engines.contract.serving import (
     REPOSITORY_PATH,
     STORE_PATH,
 )
+from vertical_engines.schema_cli import schema
 
 app = typer.Typer(
     name="vertical-engines", help="Builds, stores and serves engines inside a toolchain image.", no_args_is_help=True, add_completion=False
 )
+
+app.add_typer(schema, name="schema")
 
 TERMINATION_LOG = "/dev/termination-log"
 

@@ -2,13 +2,15 @@
 
 import importlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
 from vertical_engines.sdk import compat
 from vertical_engines.sdk.answering import Answering
 from vertical_engines.sdk.cache import refuse_response_cache
+from vertical_engines.sdk.child_cache import ChildCache
 from vertical_engines.sdk.drift import config_drift, is_decoupled
+from vertical_engines.sdk.fastbytes import install_fastbytes
 from vertical_engines.sdk.fields import TritonFieldModel
 
 RequestT = TypeVar("RequestT", bound=TritonFieldModel)
@@ -25,6 +27,11 @@ class TypedModel(Generic[RequestT, ResponseT]):
     response_model: ClassVar[type[TritonFieldModel]] = TritonFieldModel
     public: ClassVar[bool] = False
     """Clients call it directly: messages carry no code in front, and the response cache is refused."""
+
+    deterministic: ClassVar[bool] = True
+    """The same request gets the same answer. A model that samples sets False, and the response cache is refused."""
+    child_caches: ClassVar[Mapping[str, ChildCache]] = {}
+    """Answers of children that this process keeps, by name of the child: saves the call, unlike Triton's own cache."""
 
     model_name: str
     model_config: dict[str, Any]
@@ -61,6 +68,8 @@ class TypedModel(Generic[RequestT, ResponseT]):
         self._answering = Answering(
             pb_utils, name=self.model_name, request=self.request_model, response=self.response_model, public=self.public
         )
+        self._answering.children.caches = self.child_caches
+        install_fastbytes(pb_utils)
         self.setup()
 
     def setup(self) -> None:
@@ -100,6 +109,6 @@ class TypedModel(Generic[RequestT, ResponseT]):
             problems = config_drift(self.model_config, request=self.request_model.plan(), response=self.response_model.plan())
         if self.batched and self.decoupled:
             problems.append("a decoupled model answers one request at a time: set max_batch_size to 0")
-        if refusal := refuse_response_cache(self.model_config, public=self.public):
+        if refusal := refuse_response_cache(self.model_config, public=self.public, deterministic=self.deterministic):
             problems.append(refusal)
         return problems

@@ -13,8 +13,9 @@ SALT_NAME = "cache_salt"
 
 
 def schema_fingerprint(*plans: SchemaPlan) -> bytes:
-    """Bytes that change when names, types or shapes of the given schemas do."""
-    fields = [[field.tensor, field.data_type, list(field.dims)] for plan in plans for field in plan.fields]
+    """Bytes that change when names, types, shapes or the revision of the given schemas do."""
+    fields: list[Any] = [[field.tensor, field.data_type, list(field.dims)] for plan in plans for field in plan.fields]
+    fields += [getattr(plan.schema, "cache_revision", "") for plan in plans]
     return json.dumps(fields).encode()
 
 
@@ -31,10 +32,14 @@ def cache_salt(
     return int.from_bytes(hashed.digest(), "little")
 
 
-def refuse_response_cache(model_config: Mapping[str, Any], *, public: bool) -> str | None:
+def refuse_response_cache(model_config: Mapping[str, Any], *, public: bool, deterministic: bool = True) -> str | None:
     """Why a model may not have the response cache that its configuration asks for, or None."""
     if not model_config.get("response_cache", {}).get("enable"):
         return None
+    if not deterministic or model_config.get("parameters", {}).get("decoding", {}).get("string_value") == "Sampling":
+        return "no response cache on a model that samples: every caller would get the first caller's answer"
+    if model_config.get("sequence_batching"):
+        return "the response cache does not work with a model that keeps sequences"
     if public:
         return "no response cache on a model that clients call, since it repeats errors as empty answers: cache its children instead"
     if model_config.get("model_transaction_policy", {}).get("decoupled"):

@@ -1,7 +1,7 @@
 """Calls to other models of the same server (BLS): typed, with the child's error code restored and its cache salted."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from vertical_engines.sdk.cache import SALT_NAME, cache_salt, schema_fingerprint
+from vertical_engines.sdk.child_cache import ChildCache, Key, key_of
 from vertical_engines.sdk.codec import Codec, InvalidMessage, codec_of, only_row
 from vertical_engines.sdk.context import Context
 from vertical_engines.sdk.dtypes import Array
@@ -30,6 +31,10 @@ class _Call(Generic[ResponseT]):
     options: dict[str, Any]
     batched: bool
     """The child has a max_batch_size: this is a batch of one row."""
+    request: type[TritonFieldModel]
+
+    def key(self) -> Key:
+        return key_of(self.named, schemas=(self.request, self.codec.schema), options=self.options)
 
 
 class ChildCaller:
@@ -44,23 +49,28 @@ class ChildCaller:
         self._fingerprints: dict[tuple[type, type], bytes] = {}
         self._epochs: dict[str, int] = {}
         # Each worker thread and each asyncio task has a context of its own.
+        self.caches: Mapping[str, ChildCache] = {}
         self.parent: ContextVar[Context | None] = ContextVar("parent", default=None)
 
     def call(self, request: TritonFieldModel, response_class: type[ResponseT], model: str, **infer_kwargs: Any) -> ResponseT:
-        """One child call."""
+        """One child call, or its answer from this process's own cache."""
         call = self._prepare(request, response_class, model, infer_kwargs)
+        if (kept := self._find(call)) is not None:
+            return kept
         answer = self._read(call, self._request(call).exec())
         if isinstance(answer, ChildUnavailable) and self._next_epoch(call):
             answer = self._read(call, self._request(call).exec())
-        return _raised(answer)
+        return self._keep(call, _raised(answer))
 
     async def call_async(self, request: TritonFieldModel, response_class: type[ResponseT], model: str, **infer_kwargs: Any) -> ResponseT:
         """One child call that lets others of the same event loop go on. Ends at the parent's deadline."""
         call = self._prepare(request, response_class, model, infer_kwargs)
+        if (kept := self._find(call)) is not None:
+            return kept
         answer = self._read(call, await self._exec_async(call))
         if isinstance(answer, ChildUnavailable) and self._next_epoch(call):
             answer = self._read(call, await self._exec_async(call))
-        return _raised(answer)
+        return self._keep(call, _raised(answer))
 
     def stream(self, request: TritonFieldModel, response_class: type[ResponseT], model: str, **infer_kwargs: Any) -> Iterator[ResponseT]:
         """Answers of a decoupled child as they come. The client's cancellation and the deadline end it between two of them."""
@@ -79,6 +89,16 @@ class ChildCaller:
             if parent is not None:
                 parent.refuse_what_is_over(f"{model} had finished")
 
+    def _find(self, call: _Call[ResponseT]) -> ResponseT | None:
+        cache = self.caches.get(call.model)
+        found: ResponseT | None = None if cache is None else cache.find(call.key())
+        return found
+
+    def _keep(self, call: _Call[ResponseT], answer: ResponseT) -> ResponseT:
+        if cache := self.caches.get(call.model):
+            cache.keep(call.key(), answer)
+        return answer
+
     def _prepare(
         self, request: TritonFieldModel, response_class: type[ResponseT], model: str, infer_kwargs: dict[str, Any]
     ) -> _Call[ResponseT]:
@@ -92,7 +112,15 @@ class ChildCaller:
             raise RequestFailure(f"request to {model}: {error}") from error
         salted = any(field.tensor == SALT_NAME for field in type(request).plan().fields)
         fingerprint = self._fingerprint(type(request), response_class) if salted else None
-        return _Call(model=model, codec=codec_of(response_class), named=named, fingerprint=fingerprint, options=options, batched=batched)
+        return _Call(
+            model=model,
+            codec=codec_of(response_class),
+            named=named,
+            fingerprint=fingerprint,
+            options=options,
+            batched=batched,
+            request=type(request),
+        )
 
     def _fingerprint(self, request: type[TritonFieldModel], response: type[TritonFieldModel]) -> bytes:
         if (request, response) not in self._fingerprints:

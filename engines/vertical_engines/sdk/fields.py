@@ -23,6 +23,9 @@ class TritonFieldModel(BaseModel):
         arbitrary_types_allowed=True, allow_inf_nan=False, extra="forbid", frozen=True, populate_by_name=True, protected_namespaces=()
     )
 
+    cache_revision: ClassVar[str] = ""
+    """Change it together with the code of a model whose responses may be cached: answers of the old code are then not found any more."""
+
     __triton_plan__: ClassVar[SchemaPlan | None] = None
 
     @classmethod
