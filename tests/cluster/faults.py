@@ -53,6 +53,17 @@ def small_volume(cluster: Cluster, *, namespace: str, claim: str, size: str = "4
         output(cluster.provider.on_node(["sh", "-c", f"umount -l {path} && rmdir {path}"]))
 
 
+@contextmanager
+def read_only(cluster: Cluster, *, namespace: str, claim: str) -> Iterator[None]:
+    """The file system of a small volume takes no writes meanwhile."""
+    path = f"{cluster.provider.volumes}/small-{namespace}-{claim}"
+    output(cluster.provider.on_node(["sh", "-c", f"mount -o remount,ro {path}"]))
+    try:
+        yield
+    finally:
+        output(cluster.provider.on_node(["sh", "-c", f"mount -o remount,rw {path}"]))
+
+
 def _octets(size: str) -> int:
     units = {"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
     return int(size[:-2]) * units[size[-2:]] if size[-2:] in units else int(size)

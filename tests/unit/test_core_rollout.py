@@ -19,6 +19,7 @@ TRT_MISMATCH = """I1129 22:58:01.000000 1 model_lifecycle.cc:472] loading: gener
 error: creating server: Internal - failed to load all models"""
 NOT_FOUND = failure_words(Reason.PIPELINE_INVALID, "pipeline image has no /models")
 MISMATCH = failure_words(Reason.ENGINE_GPU_MISMATCH, "built for Tesla-T4, this is an L4")
+CORRUPT = failure_words(Reason.ENGINE_CORRUPT, "engine 0123 is damaged: weights.bin has another sha256 than when it was built")
 PULL = 'Back-off pulling image "pipeline:1": ErrImagePull: not found'
 
 
@@ -35,6 +36,12 @@ def rolling(*, pods: list[dict[str, Any]], conditions: list[Manifest] | None = N
 
 def unscheduled(words: str) -> Manifest:
     return {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": words}]}
+
+
+def trying_again(name: str, *, last: str) -> Manifest:
+    """An init container that runs once more after it has ended."""
+    terminated = {"terminated": {"exitCode": 65, "message": last, "reason": "Error"}}
+    return {"initContainerStatuses": [{"name": name, "state": {"running": {}}, "lastState": terminated, "restartCount": 3, "ready": False}]}
 
 
 EXPIRED = [{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}]
@@ -77,6 +84,20 @@ ROWS: list[tuple[str, Plan, str, str, str]] = [
         "Reconciling",
         "RollingOut",
         "",
+    ),
+    (
+        "engine refused again and again is no crash loop",
+        rolling(pods=[waits("assemble", "CrashLoopBackOff", restarts=9, last=CORRUPT, init=True)]),
+        "Stalled",
+        "EngineCorrupt",
+        "container assemble: engine 0123 is damaged: weights.bin has another sha256",
+    ),
+    (
+        "engine refused, while the kubelet tries again",
+        rolling(pods=[trying_again("assemble", last=CORRUPT)]),
+        "Stalled",
+        "EngineCorrupt",
+        "weights.bin has another sha256",
     ),
     (
         "server ends with words that are known, the first time",
