@@ -119,6 +119,19 @@ def toolchains(
 
 
 @app.command()
+def encoder(
+    source: Annotated[Path, typer.Option(help="Sentence-transformers folder of a BERT: config.json, model.safetensors, tokenizer.json.")],
+    target: Annotated[Path, typer.Option(help="Version folder of the Triton model, such as models/encoder/1; new or empty.")],
+    weights: Annotated[str, typer.Option(help="float16 or float32.")] = "float16",
+    termination_log: TerminationLog = Path(TERMINATION_LOG),
+) -> None:
+    """Build a sentence encoder for the model `vertical_engines.models.openvino_encoder`. Exit 65: the source has to be corrected."""
+    from vertical_engines.commands.encoder import run_encoder
+
+    raise typer.Exit(run_encoder(source=source, target=target, weights=weights, termination_log=termination_log))
+
+
+@app.command()
 def guard(
     config: Annotated[Path, typer.Option(help="Folder with the operator's plan.")] = Path(CONFIG_PATH),
     repository: Annotated[Path, typer.Option(help="Model repository, for the canary of the entry model.")] = Path(REPOSITORY_PATH),
