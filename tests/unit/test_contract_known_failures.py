@@ -174,6 +174,17 @@ LOGS: dict[str, tuple[str, Reason, tuple[str, ...]]] = {
         Reason.BACKEND_VERSION_MISMATCH,
         ("${triton_backend}",),
     ),
+    "25b script": (
+        "python3: can't open file '/app/examples/llama/convert_checkpoint.py': [Errno 2] No such file or directory",
+        Reason.BACKEND_VERSION_MISMATCH,
+        ("/app/examples/llama/convert_checkpoint.py", "24.12"),
+    ),
+    "25b module": ("ModuleNotFoundError: No module named 'modelopt.torch'", Reason.BACKEND_VERSION_MISMATCH, ("modelopt.torch",)),
+    "25c driver": (
+        "RuntimeError: The NVIDIA driver on your system is too old (found version 11040). Please update your GPU driver",
+        Reason.GPU_RUNTIME_MISSING,
+        ("11040", "update the driver"),
+    ),
     "25c": (
         "ImportError: libnvidia-ml.so.1: cannot open shared object file: No such file or directory",
         Reason.GPU_RUNTIME_MISSING,

@@ -104,6 +104,18 @@ def test_what_the_programs_say_is_passed_on_with_the_steps(site: Site, model: Pa
         assert words in text
 
 
+def test_an_image_without_the_scripts_is_told_from_a_fault_of_the_model(site: Site, model: Path) -> None:
+    wanted = identity("24.09")
+    builder = site.builder(wanted)
+    source, folder = builder.check(wanted, model=model), site.folder / "made"
+    folder.mkdir()
+    next((site.folder / "image").rglob("llama/convert_checkpoint.py")).unlink()
+    with pytest.raises(Failure) as failed:
+        builder.convert(source, identity=wanted, folder=folder, say=site.lines.append)
+    assert failed.value.reason is Reason.BACKEND_VERSION_MISMATCH
+    assert "llama/convert_checkpoint.py" in failed.value.message
+
+
 def test_several_gpus_give_one_engine_each(site: Site, model: Path) -> None:
     wanted = identity("26.06", count=2)
     builder = site.builder(wanted)

@@ -121,6 +121,27 @@ BUILDING = (
         "accelerator, conversion and build included",
     ),
     KnownFailure(
+        "25c",
+        Reason.GPU_RUNTIME_MISSING,
+        r"CUDA driver version is insufficient for CUDA runtime version"
+        r"|driver on your system is too old(?: \(found version (?P<driver>\d+)\))?",
+        "the node's NVIDIA driver is too old for the CUDA of this image ({driver}): update the driver, or choose an older release; "
+        "`vertical-engines toolchains` lists the driver of each",
+    ),
+    KnownFailure(
+        "25b",
+        Reason.BACKEND_VERSION_MISMATCH,
+        r"can't open file '(?P<path>[^']+\.py)'",
+        "this image has no {path}: releases up to 24.12 come without TensorRT-LLM's scripts, so the toolchain image has to be built "
+        "with them (docs/tensorrt-llm.md)",
+    ),
+    KnownFailure(
+        "25b",
+        Reason.BACKEND_VERSION_MISMATCH,
+        r"ModuleNotFoundError: No module named '(?P<module>(?:tensorrt_llm|tensorrt|modelopt|torch|transformers)(?:\.[\w.]+)?)'",
+        "the image's Python has no {module}: it is no image of TensorRT-LLM, or one of another release; check toolchain.image",
+    ),
+    KnownFailure(
         "23",
         Reason.TOKENIZER_UNAVAILABLE,
         r"trust_remote_code=True|contains custom code which must be executed",
