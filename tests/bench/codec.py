@@ -18,6 +18,8 @@ from rich.table import Table
 
 from vertical_engines.sdk import NDArray, TritonFieldModel, TritonType
 from vertical_engines.sdk.codec import codec_of
+from vertical_engines.sdk.columns import ColumnCodec
+from vertical_engines.sdk.rows import RowCodec
 
 DIMENSION = 64
 CANDIDATES = 8
@@ -147,6 +149,45 @@ def seconds(work: Callable[[], Any], *, calls: int) -> float:
     return (time.perf_counter() - start) / calls
 
 
+BATCH = 32
+ROWS = [
+    Tensor("query", wire(*(["blue heron"] * BATCH)).reshape(-1, 1)),
+    Tensor("region", wire(*(["harbor"] * BATCH)).reshape(-1, 1)),
+    Tensor("limit", np.full((BATCH, 1), 8, np.int32)),
+    Tensor("threshold", np.full((BATCH, 1), 0.5, np.float32)),
+]
+
+
+def rows_by_hand() -> Any:
+    texts = [[one.decode() for one in named(ROWS, name).as_numpy().ravel().tolist()] for name in ("query", "region")]
+    numbers = [named(ROWS, name).as_numpy().ravel().tolist() for name in ("limit", "threshold")]
+    return [*texts, *numbers]
+
+
+def _rows(*, rounds: int, calls: int) -> None:
+    columns, rows = ColumnCodec(Query), RowCodec(Query)
+    pairs = [(tensor.name(), tensor.as_numpy()) for tensor in ROWS]
+    as_columns, as_rows = columns.decode(pairs), rows.decode(pairs)
+    styles: dict[str, Callable[[], Any]] = {
+        "decode by hand": rows_by_hand,
+        "decode columns": lambda: columns.decode(pairs),
+        "decode rows": lambda: rows.decode(pairs),
+        "encode columns": lambda: columns.encode(as_columns),
+        "encode rows": lambda: rows.encode(as_rows),
+    }
+    took: dict[str, list[float]] = {name: [] for name in styles}
+    for _ in range(rounds):
+        for name, work in styles.items():
+            took[name].append(seconds(work, calls=calls) / BATCH)
+    table = Table(title=f"a batch of {BATCH}, per row")
+    for heading in ("style", "µs", "ratio"):
+        table.add_column(heading, justify="left" if heading == "style" else "right")
+    for name, values in took.items():
+        ratio = statistics.median(mine / theirs for mine, theirs in zip(values, took["decode by hand"], strict=True))
+        table.add_row(name, f"{statistics.median(values) * 1e6:.2f}", f"{ratio:.2f}")
+    Console().print(table)
+
+
 class Long(TritonFieldModel):
     vector: Annotated[NDArray, TritonType("TYPE_FP32")]
 
@@ -168,6 +209,7 @@ def main(rounds: int = 25, calls: int = 400) -> None:
     per_codec = statistics.median(naive / mine for naive, mine in zip(figures["naive reflection"], figures["codec"], strict=True))
     long, codec = [Tensor("vector", np.zeros(4096, np.float32))], codec_of(Long)
     vector = statistics.median(seconds(lambda: codec.decode_tensors(long), calls=calls) for _ in range(rounds))
+    _rows(rounds=rounds, calls=calls // 4)
     Console().print(f"naive / codec {per_codec:.1f}; 4096 floats decoded and validated in {vector * 1e6:.2f} µs")
 
 
