@@ -28,6 +28,7 @@ def install_operator(cluster: Cluster, *, values: dict[str, Any] | None = None) 
     given = {"podAnnotations": {"vertical-operator.test/image": content}, **(values or {})}
     with step("Install the operator with helm", usual=10):
         words = ["upgrade", "--install", RELEASE, str(CHART), "--namespace", NAMESPACE, "--create-namespace", "--values", "-"]
+        words.append("--take-ownership")  # of definitions that somebody applied from crds/ before
         cluster.helm(*words, "--wait", "--timeout", "180s", stdin=json.dumps(given))
 
 
