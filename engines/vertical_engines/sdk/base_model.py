@@ -9,6 +9,7 @@ from vertical_engines.sdk import compat
 from vertical_engines.sdk.answering import Answering
 from vertical_engines.sdk.cache import refuse_response_cache
 from vertical_engines.sdk.child_cache import ChildCache
+from vertical_engines.sdk.context import Context
 from vertical_engines.sdk.drift import config_drift, is_decoupled
 from vertical_engines.sdk.fastbytes import install_fastbytes
 from vertical_engines.sdk.fields import TritonFieldModel
@@ -101,6 +102,16 @@ class TypedModel(Generic[RequestT, ResponseT]):
     ) -> Iterator[ChildT]:
         """The answers of a decoupled model as they come; errors as in `_infer_model`."""
         return self._answering.children.stream(request_model, response_model_cls, model_name, **infer_kwargs)
+
+    def _request_context(self) -> Context:
+        """The request that is being answered, for long work in a handler: `cancelled()`, `remaining()` seconds, `request` itself.
+
+        Raises LookupError outside of a handler, and in a handle_batch or handle_columns that answers several requests at once.
+        """
+        context = self._answering.children.parent.get()
+        if context is None:
+            raise LookupError("no single request is being answered here")
+        return context
 
     def _problems(self) -> list[str]:
         problems = []

@@ -27,8 +27,7 @@ class RowAnswering:
 
     def answer(self, requests: Batch, handle: Callable[[Batch], Batch]) -> Batch:
         """As many responses as requests. Where the handler itself fails, each request is handled alone once more."""
-        if len(requests) == 1:
-            self._answering.children.parent.set(Context.of(requests[0]))
+        self._answering.children.parent.set(Context.of(requests[0]) if len(requests) == 1 else None)
         groups = [self._rows(request) for request in requests]
         rows = [row for group in groups if isinstance(group, list) for row in group]
         with self._answering.contained() as outcome:
@@ -68,10 +67,9 @@ class ColumnAnswering:
     def answer(self, requests: Batch, handle: Callable[[Any], BaseModel]) -> Batch:
         """As many responses as requests. Where they do not go together, or one is bad, each is handled alone."""
         inputs = [{tensor.name(): tensor.as_numpy() for tensor in request.inputs()} for request in requests]
-        if len(requests) == 1:
-            self._answering.children.parent.set(Context.of(requests[0]))
-        elif not _go_together(inputs):
+        if len(requests) > 1 and not _go_together(inputs):
             return self._one_by_one(requests, handle)
+        self._answering.children.parent.set(Context.of(requests[0]) if len(requests) == 1 else None)
         sizes = [next(iter(tensors.values())).shape[0] for tensors in inputs]
         with self._answering.contained() as outcome:
             joined = ((name, np.concatenate([tensors[name] for tensors in inputs])) for name in inputs[0])

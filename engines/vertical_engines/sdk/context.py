@@ -24,13 +24,17 @@ class Context:
         timeout = request.timeout()
         return cls(request=request, deadline=time.monotonic() + timeout / MICROSECONDS if timeout else None)
 
+    def cancelled(self) -> bool:
+        """Whether the client has cancelled: over gRPC also by its time-out; a closed HTTP connection is not seen by Triton."""
+        return bool(self.request.is_cancelled())
+
     def remaining(self) -> float | None:
         """Seconds until the deadline, or None without one."""
         return None if self.deadline is None else self.deadline - time.monotonic()
 
     def refuse_what_is_over(self, what: str) -> None:
         """Raises RequestFailure where nobody waits for the answer any more: CANCELLED, or UNAVAILABLE past the deadline."""
-        if self.request.is_cancelled():
+        if self.cancelled():
             raise RequestFailure(f"cancelled by the client before {what}", code=ErrorCode.CANCELLED)
         remaining = self.remaining()
         if remaining is not None and remaining <= 0:

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -145,6 +147,59 @@ class BatchCaller(Caller):
         return self._infer_model(request, Answer, "rows", batch_inference=True)
 
 
+class Gathering(Child):
+    """Tells how many rows came together; served with dynamic batching."""
+
+    def handle_batch(self, rows: list[Question]) -> list[Answer | RequestFailure]:
+        return [BadRequest("text: bad") if row.text == "bad" else Answer(text=row.text, number=len(rows)) for row in rows]
+
+
+ASKED, ENDED = "asked", "ended"
+"""Files in the folder of `patient`: a request is being answered; why it came to no answer."""
+
+
+class Patient(Caller):
+    """Waits for its client to cancel, and calls the child after that."""
+
+    def handle(self, request: Question) -> Answer:
+        folder, deadline = Path(self.arguments["model_repository"]), time.monotonic() + 20
+        (folder / ASKED).touch()
+        while not self._request_context().cancelled() and time.monotonic() < deadline:
+            time.sleep(0.005)
+        try:
+            return super().handle(request)
+        except RequestFailure as failure:
+            (folder / f"{ENDED}.new").write_text(failure.message)
+            (folder / f"{ENDED}.new").rename(folder / ENDED)
+            raise
+
+
+class Salted(Question):
+    cache_salt: Annotated[int | None, TritonType("TYPE_UINT64")] = None
+
+
+class Flaky(TritonPythonModel[Salted, Answer]):
+    """Behind Triton's response cache: fails the first time that it sees a text, and counts how often it was asked."""
+
+    request_model, response_model = Salted, Answer
+
+    def setup(self) -> None:
+        self._seen: list[str] = []
+
+    def handle(self, request: Salted) -> Answer:
+        self._seen.append(request.text)
+        if self._seen.count(request.text) == 1:
+            raise RequestFailure("not yet", code=ErrorCode.UNAVAILABLE)
+        return Answer(text=request.text, number=self._seen.count(request.text))
+
+
+class FlakyCaller(Caller):
+    """Calls the cached child."""
+
+    def handle(self, request: Question) -> Answer:
+        return self._infer_model(Salted(text=request.text, words=request.words), Answer, "flaky")
+
+
 class Types(TritonPythonModel[Numbers, Numbers]):
     """Repeats arrays."""
 
@@ -208,6 +263,10 @@ MODELS: dict[str, type[Any]] = {
     "rows": Rows,
     "columns": Columns,
     "batch_caller": BatchCaller,
+    "gathering": Gathering,
+    "patient": Patient,
+    "flaky": Flaky,
+    "flaky_caller": FlakyCaller,
     "types": Types,
     "seen": Seen,
     "passing": Passing,
@@ -219,9 +278,16 @@ def config_of(name: str) -> dict[str, Any]:
     """The configuration of one of MODELS, from its schemas."""
     model = MODELS[name]
     request, response = getattr(model, "request_model", Question), getattr(model, "response_model", Answer)
-    batch = BATCH if name in ("rows", "columns") else 0
-    return model_config_of(name, request=request.plan(), response=response.plan(), decoupled=name == "words", max_batch_size=batch)
+    batch = BATCH if name in ("rows", "columns", "gathering") else 0
+    config = model_config_of(name, request=request.plan(), response=response.plan(), decoupled=name == "words", max_batch_size=batch)
 
+    return {**config, **EXTRAS.get(name, {})}
+
+
+EXTRAS: dict[str, dict[str, Any]] = {
+    "gathering": {"dynamic_batching": {"preferred_batch_size": [4], "max_queue_delay_microseconds": 2_000_000}},
+    "flaky": {"response_cache": {"enable": True}},
+}
 
 BATCH = 4
 
