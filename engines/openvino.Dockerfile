@@ -56,7 +56,7 @@ ENV PATH=/opt/venv/bin:/opt/tritonserver/bin:/usr/local/bin:/usr/bin:/bin \
     PYTHONUNBUFFERED=1
 USER 1000:1000
 # What was trimmed away must not be missed: by the interpreter, by Triton's stub, by the server.
-RUN python3 -c "import openvino_genai, tritonclient.grpc, tokenizers, safetensors, gguf, vertical_engines.cli, vertical_engines.sources.hub, vertical_engines.sources.hub_cache, vertical_engines.sources.object_store" \
+RUN python3 -c "import openvino_genai, tritonclient.grpc, tokenizers, safetensors, gguf, vertical_engines.cli, vertical_engines.sources.hub, vertical_engines.sources.hub_cache, vertical_engines.sources.object_store, vertical_engines.store.registry" \
  && for part in bin/tritonserver backends/python/triton_python_backend_stub caches/local/libtritoncache_local.so; do \
       ! ldd "/opt/tritonserver/$part" | grep 'not found' || exit 1; \
     done

@@ -90,6 +90,19 @@ def remove(
 
 
 @app.command()
+def pull(
+    key: Annotated[str, typer.Option(help="Engine key, 64 hex digits.")],
+    reference: Annotated[str, typer.Option(help="Digest of the artefact (sha256:...), or a tag.")],
+    store: Store = Path(STORE_PATH),
+    termination_log: TerminationLog = Path(TERMINATION_LOG),
+) -> None:
+    """Pull an engine from the registry that VERTICAL_ENGINE_STORE names, and verify it. Exit codes as for build."""
+    from vertical_engines.commands.pull import run_pull
+
+    raise typer.Exit(run_pull(key=key, reference=reference, store=store, termination_log=termination_log))
+
+
+@app.command()
 def assemble(
     config: Annotated[Path, typer.Option(help="Folder with the operator's plan and rendered config.pbtxt.")] = Path(CONFIG_PATH),
     pipeline: Annotated[Path, typer.Option(help="Folder with the pipeline's models.")] = Path(PIPELINE_PATH),

@@ -93,6 +93,12 @@ OBJECT_STORE = {
     "secretRef": {"name": "models"},
 }
 ON_T4 = (f"{VARIANT}.placements.0.accelerator", {"product": "Tesla-T4", "count": 1})
+REGISTRY = {
+    "repository": "registry.storage:5000/engines",
+    "pullSecretRef": {"name": "engines"},
+    "insecure": True,
+    "onDelete": "Delete",
+}
 
 VALID: tuple[tuple[str, list[tuple[str, Any]]], ...] = (
     ("the smallest one", []),
@@ -114,6 +120,8 @@ VALID: tuple[tuple[str, list[tuple[str, Any]]], ...] = (
     ("model in a hub, every field", [("spec.model.source", {"huggingFace": HUB})]),
     ("model in an object store", [("spec.model.source", {"objectStore": {"uri": "s3://models/small/v1"}})]),
     ("model in an object store, every field", [("spec.model.source", {"objectStore": OBJECT_STORE})]),
+    ("a store in a registry", [("spec.engineStore", {"registry": {"repository": "registry.example.com/team/engines"}})]),
+    ("a store in a registry, every field", [("spec.engineStore", {"registry": REGISTRY})]),
     ("a store of its own", [("spec.engineStore", {"volumeClaimTemplate": {"size": "2Gi"}})]),
     ("a name of 40 characters", [("metadata.name", "a" * 40)]),
     ("a build that waits in a queue", [(f"{VARIANT}.placements.0.queueName", "builds")]),
@@ -132,6 +140,7 @@ INVALID: tuple[tuple[str, list[tuple[str, Any]], str], ...] = (
     ("a parameter that the operator sets", [("spec.pipeline.parameters", {"variant": "mine"})], "choose another name"),
     ("no store", [("spec.engineStore", {})], "set exactly one engine store"),
     ("two stores", [("spec.engineStore.volumeClaimTemplate", {"size": "1Gi"})], "set exactly one engine store"),
+    ("a claim and a registry", [("spec.engineStore.registry", REGISTRY)], "set exactly one engine store"),
     ("two variants of one name", [("spec.variants.1", SECOND)], "uplicate"),
     ("two placements of one name", [(f"{VARIANT}.placements.1", {"name": "cpu"})], "uplicate"),
     ("no variant", [("spec.variants", [])], "at least 1 item"),
@@ -199,6 +208,8 @@ WORDED_BY_EACH: tuple[tuple[str, list[tuple[str, Any]]], ...] = (
     ("an object store of another kind", [("spec.model.source", {"objectStore": {"uri": "ftp://models/small"}})]),
     ("a queue that can't be a label", [(f"{VARIANT}.placements.0.queueName", "q" * 64)]),
     ("an unknown precision", [(f"{VARIANT}.openvino", {"inferencePrecision": "fp32"})]),
+    ("a repository with a tag", [("spec.engineStore", {"registry": {"repository": "registry.example.com/engines:v1"}})]),
+    ("a repository without a host", [("spec.engineStore", {"registry": {"repository": "engines"}})]),
     ("no image reference", [("spec.pipeline.image.reference", REMOVED)]),
 )
 """Refused by both, each in its own words."""

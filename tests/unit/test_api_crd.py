@@ -81,6 +81,8 @@ def test_defaults_are_static_and_visible() -> None:
         ".model.name": "generator",
         ".model.weights": "source",
         ".engineStore.volumeClaimTemplate.accessModes": ["ReadWriteOnce"],
+        ".engineStore.registry.insecure": False,
+        ".engineStore.registry.onDelete": "Keep",
         ".variants[].buildConfig.max_beam_width": 1,
         ".variants[].buildConfig.plugin_config": {},
         ".variants[].buildConfig.plugin_config.paged_kv_cache": True,
@@ -109,7 +111,7 @@ def test_every_rule_says_what_to_do() -> None:
     assert all(len(rule["message"]) > 30 for rule in rules)
 
 
-def test_an_engine_is_immutable_but_for_scheduling_and_access() -> None:
+def test_an_engine_is_immutable_but_for_scheduling_and_roads() -> None:
     spec = schema_of("engines")["properties"]["spec"]
     fixed = {rule["rule"].split(" ")[0].removeprefix("self.") for rule in spec[VALIDATIONS]}
-    assert fixed == set(spec["properties"]) - {"scheduling", "access"}
+    assert fixed == set(spec["properties"]) - {"scheduling", "access", "storeAccess"}

@@ -89,8 +89,8 @@ def test_an_unknown_release_names_the_known_ones() -> None:
 
 
 def test_a_store_of_its_own_is_named_after_the_service() -> None:
-    assert target(("spec.engineStore", {"volumeClaimTemplate": {"size": "1Gi"}})).claim == "reviews-engines"
-    assert target(("metadata.name", "other"), ("spec.engineStore.persistentVolumeClaim.claimName", "shared")).claim == "shared"
+    assert target(("spec.engineStore", {"volumeClaimTemplate": {"size": "1Gi"}})).store.claim_name == "reviews-engines"
+    assert target(("metadata.name", "other"), ("spec.engineStore.persistentVolumeClaim.claimName", "shared")).store.claim_name == "shared"
 
 
 def test_removed_toolchain_is_taken_from_the_placement() -> None:

@@ -41,8 +41,8 @@ def test_two_placements_of_one_service_never_share_a_name(service: str, one: tup
 
 def test_the_store_is_part_of_an_engines_name() -> None:
     key = "ab" * 32
-    assert engine_name(key, claim="one") != engine_name(key, claim="two")
-    assert re.fullmatch(r"engine-ababababab-[0-9a-f]{4}", engine_name(key, claim="one"))
+    assert engine_name(key, store="one") != engine_name(key, store="two")
+    assert re.fullmatch(r"engine-ababababab-[0-9a-f]{4}", engine_name(key, store="one"))
 
 
 def test_labels_hold_only_what_is_given() -> None:

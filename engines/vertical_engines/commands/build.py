@@ -15,7 +15,7 @@ from vertical_engines.contract.fetch import FetchedSource
 from vertical_engines.contract.reasons import Reason
 from vertical_engines.failure import Failure
 from vertical_engines.progress import progress
-from vertical_engines.store.volume import VolumeStore
+from vertical_engines.store.opening import open_store
 
 
 def read_request(text: str | None) -> BuildRequest:
@@ -52,9 +52,10 @@ def run_build(*, model: Path, source_record: Path | None = None, store: Path, te
         request = read_request(os.environ.get(REQUEST_VARIABLE))
         builder = builder_for(request.identity.toolchain.backend, request.known)
         fetched = read_source_record(source_record)
-        volume = VolumeStore(store, say=say)
-        manifest = build_engine(request, builder=builder, model=model, store=volume, fetched=fetched, say=say)
-        return BuildOutcome(manifest=manifest.summary(), store=volume.usage())
+        engines = open_store(store, say=say)
+        manifest = build_engine(request, builder=builder, model=model, store=engines, fetched=fetched, say=say)
+        summary = manifest.summary().model_copy(update={"artifact": engines.artifact(manifest.key)})
+        return BuildOutcome(manifest=summary, store=engines.usage())
 
     return run_to_end(work, termination_log=termination_log, say=say)
 

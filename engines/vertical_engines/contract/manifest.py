@@ -87,6 +87,8 @@ class ManifestSummary(Frozen):
     verified: bool = False
     versions: dict[str, str] = Field(default_factory=dict)
     source_revision: str | None = None
+    artifact: str | None = None
+    """Repository and digest of the engine in a registry; None on a volume."""
 
 
 class RuntimeFacts(Frozen):

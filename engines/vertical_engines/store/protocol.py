@@ -30,6 +30,10 @@ class EngineStore(Protocol):
         """How full the store is; None for a kind that can't tell."""
         ...
 
+    def artifact(self, key: str) -> str | None:
+        """Where a published engine is to be had from another cluster, pinned by digest; None for a kind that has no such place."""
+        ...
+
     def stage(self, key: str, *, needed: int) -> AbstractContextManager[Path]:
         """A new empty folder to build in, with at least `needed` bytes free; unless published, it is gone afterwards.
 

@@ -59,6 +59,9 @@ class VolumeStore:
             total, _, free = shutil.disk_usage(self.root)
             return StoreUsage(total_bytes=total, free_bytes=free, engines=len(self.keys()))
 
+    def artifact(self, key: str) -> None:
+        """A folder on a volume has no address."""
+
     def leftovers(self) -> list[str]:
         """Keys of builds that left something in the scratch folder: dead ones, and those that are at work."""
         scratch = self.root / ".tmp"

@@ -73,7 +73,7 @@ def _start(engine: Engine, name: str, *, observed: ObservedEngine, settings: Ope
     source, cache = engine.spec.identity.source.persistent_volume_claim, engine.spec.access.cache
     if settings.offline and engine.spec.identity.source.hugging_face and not cache:
         return Build(stalled(Reason.MODEL_SOURCE_UNAVAILABLE, OFFLINE))
-    needed = [(engine.spec.store.claim_name, "the engine store")]
+    needed = [(engine.spec.store.claim_name, "the engine store")] if engine.spec.store.claim_name else []
     needed += [(source.claim_name, "the model source")] if source else []
     needed += [(cache.claim_name, "the hub's cache")] if cache else []
     for claim, use in needed:

@@ -79,8 +79,16 @@ def _writes(job: str, observed: ObservedEngine) -> bool:
 
 def _nothing_to_remove(engine: Engine, observed: ObservedEngine) -> bool:
     """The files are gone, go with their volume, or were never written."""
-    claim = observed.claims.get(engine.spec.store.claim_name)
-    if claim is None or claim.deleting or claim.phase == "Pending" or observed.namespace_terminating:
+    if observed.namespace_terminating or _has_no_store(engine, observed):
         return True
     job = observed.jobs.get(remove_job_name(engine.metadata.name))
     return job is not None and (job.complete or job.failed or job.controller != engine.metadata.uid)
+
+
+def _has_no_store(engine: Engine, observed: ObservedEngine) -> bool:
+    """A claim that is gone, going or was never bound; a registry that is to keep what it holds."""
+    name = engine.spec.store.claim_name
+    if name is None:
+        return engine.spec.store_access.on_delete == "Keep"
+    claim = observed.claims.get(name)
+    return claim is None or claim.deleting or claim.phase == "Pending"

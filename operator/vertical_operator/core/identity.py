@@ -8,6 +8,7 @@ from vertical_engines.contract.gpus import Gpu
 from vertical_engines.contract.reasons import Reason
 from vertical_engines.contract.toolchains import Matrix, Release
 from vertical_operator.api.v1alpha1.group import DEPLOYMENT
+from vertical_operator.api.v1alpha1.stores import StoreAccess, StoreReference
 from vertical_operator.api.v1alpha1.variant import Placement, ToolchainSpec, Variant
 from vertical_operator.api.v1alpha1.vertical_service import VerticalService
 from vertical_operator.core.finding import Finding
@@ -24,8 +25,7 @@ class Target:
     placement: Placement
     release: Release
     identity: EngineIdentity
-    claim: str
-    """Claim of the engine store."""
+    store: StoreReference
     matrix: Matrix
     path: str
     """Of the placement in the object: `spec.variants[0].placements[1]`."""
@@ -47,7 +47,7 @@ class Target:
     @property
     def engine(self) -> str:
         """Name of the Engine object."""
-        return engine_name(self.key, claim=self.claim)
+        return engine_name(self.key, store=self.store.claim_name or self.store.repository or "")
 
     @property
     def workload(self) -> str:
@@ -77,10 +77,26 @@ class Target:
         return f"{DEPLOYMENT.name} {self.workload}"
 
 
-def store_claim(service: VerticalService) -> str:
-    """Name of the claim that holds the service's engines."""
-    given = service.spec.engine_store.persistent_volume_claim
+def store_claim(service: VerticalService) -> str | None:
+    """Name of the claim that holds the service's engines; None where a registry does."""
+    store = service.spec.engine_store
+    if store.registry:
+        return None
+    given = store.persistent_volume_claim
     return given.claim_name if given else claim_name(service.metadata.name)
+
+
+def engine_store(service: VerticalService) -> StoreReference:
+    registry = service.spec.engine_store.registry
+    return StoreReference(repository=registry.repository) if registry else StoreReference(claim_name=store_claim(service))
+
+
+def store_access(service: VerticalService) -> StoreAccess:
+    registry = service.spec.engine_store.registry
+    if registry is None:
+        return StoreAccess()
+    secret = registry.pull_secret_ref.name if registry.pull_secret_ref else None
+    return StoreAccess(secret=secret, insecure=registry.insecure, on_delete=registry.on_delete)
 
 
 def effective_toolchain(service: VerticalService, variant: Variant, *, placement: Placement) -> ToolchainSpec:
@@ -149,7 +165,7 @@ def resolve(service: VerticalService, variant: Variant, *, placement: Placement,
         placement=placement,
         release=row,
         identity=identity,
-        claim=store_claim(service),
+        store=engine_store(service),
         matrix=settings.matrix,
         path=path,
         toolchain_path=toolchain_path,

@@ -29,7 +29,7 @@ def service_lookups(service: VerticalService, settings: OperatorSettings) -> Loo
     wanted = [target for target in targets(service, settings) if isinstance(target, Target)]
     own = selector(labels(service=service.metadata.name))
     names = (
-        (CLAIM, store_claim(service)),
+        *((CLAIM, claim) for claim in (store_claim(service),) if claim),
         *((DEPLOYMENT, target.workload) for target in wanted),
         *((SERVICE, service_name(service.metadata, variant)) for variant in service.spec.variants),
         *((CONFIG_MAP, config_map(target)["metadata"]["name"]) for target in wanted),
@@ -44,7 +44,7 @@ def engine_lookups(engine: Engine) -> Lookups:
     """Its Jobs and claims by name, pods by label, and the namespace while the engine is being deleted."""
     namespace, name = engine.metadata.namespace, engine.metadata.name
     gets = [
-        Ref(CLAIM, namespace, engine.spec.store.claim_name),
+        *(Ref(CLAIM, namespace, claim) for claim in (engine.spec.store.claim_name,) if claim),
         Ref(JOB, namespace, build_job_name(name)),
         Ref(JOB, namespace, remove_job_name(name)),
     ]

@@ -21,7 +21,7 @@ def lost_store(
     """
     if claim is None:
         return None
-    store = f"{CLAIM.name} {target.claim} of the engine store"
+    store = f"{CLAIM.name} {target.store.claim_name} of the engine store"
     if claim.deleting:
         text = f"{store} is being deleted: it goes with the last pod that uses it, and the engines are built anew in the next one"
         return until(

@@ -29,9 +29,9 @@ def child_name(*parts: str, limit: int = NAME_LIMIT) -> str:
     return f"{name[: limit - 9].rstrip('-.')}-{mark}"
 
 
-def engine_name(key: str, *, claim: str) -> str:
-    """`engine-<short key>-<4 hex of the claim>`: the same engine in two stores is two objects."""
-    return f"engine-{short_key(key)}-{hashlib.sha256(claim.encode()).hexdigest()[:4]}"
+def engine_name(key: str, *, store: str) -> str:
+    """`engine-<short key>-<4 hex of the store>`: the same engine in two stores is two objects."""
+    return f"engine-{short_key(key)}-{hashlib.sha256(store.encode()).hexdigest()[:4]}"
 
 
 def claim_name(service: str) -> str:

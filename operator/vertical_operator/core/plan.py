@@ -47,7 +47,7 @@ def _store(service: VerticalService, observed: ObservedService, *, settings: Ope
     """A claim of somebody else where the service's own has to stand."""
     if service.spec.engine_store.volume_claim_template is None:
         return None
-    name = store_claim(service)
+    name = store_claim(service) or ""
     what, live = f"{CLAIM.name} {name}", observed.claims.get(name)
     return foreign(live, what=what, kind=VERTICAL_SERVICE.name, owner=service.metadata, settings=settings, now=now)
 

@@ -150,7 +150,7 @@ def progress(
     built = engine is not None and engine.spec.key == target.key and is_built(engine)
     start = waiting(Reason.PENDING, target.where)
     known = Progress(variant=variant, placement=placement, target=target, engine=engine, live=live, verdict=start, built=built)
-    lost = lost_store(target, engine, claim=observed.claims.get(target.claim), settings=settings, now=now)
+    lost = lost_store(target, engine, claim=observed.claims.get(target.store.claim_name or ""), settings=settings, now=now)
     if lost:
         known = replace(known, verdict=lost)
         if engine is None or _going(engine):
@@ -168,7 +168,9 @@ def progress(
     blocked = foreign_child(target, plan_file, observed=observed, settings=settings, now=now) or missing
     if blocked:
         return replace(known, verdict=blocked)
-    workload = deployment(target, config_map=plan_file["metadata"]["name"], settings=settings)
+    summary = engine.status.manifest if engine else None
+    artifact = summary.artifact if summary else None
+    workload = deployment(target, config_map=plan_file["metadata"]["name"], settings=settings, artifact=artifact)
     pods = [pod for pod in observed.pods if pod.variant == variant.name and pod.placement == placement.name]
     verdict = workload_verdict(workload, live, pods=pods, settings=settings, now=now)
     return replace(known, verdict=verdict, children=(plan_file, workload))

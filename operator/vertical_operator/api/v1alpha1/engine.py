@@ -14,8 +14,8 @@ from vertical_operator.api.v1alpha1.rules import Rule, Ruled
 from vertical_operator.api.v1alpha1.scalars import QueueName, Text, TritonName, distinct, list_map
 from vertical_operator.api.v1alpha1.service_status import Message, Short
 from vertical_operator.api.v1alpha1.sources import ModelAccess
+from vertical_operator.api.v1alpha1.stores import PullSecret, StoreAccess, StoreReference
 from vertical_operator.api.v1alpha1.variant import Resources, Toleration
-from vertical_operator.api.v1alpha1.vertical_service import ClaimReference, PullSecret
 
 
 class Scheduling(Frozen):
@@ -36,7 +36,7 @@ def _frozen(field: str) -> Rule:
 
 
 class EngineSpec(Ruled):
-    """Identity of the engine and where it is stored; immutable but for scheduling and the access to the model."""
+    """Identity of the engine and where it is stored; immutable but for scheduling and the roads to model and store."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
     rules: ClassVar[tuple[Rule, ...]] = tuple(_frozen(field) for field in ("key", "identity", "store", "modelName"))
@@ -47,10 +47,11 @@ class EngineSpec(Ruled):
     """Everything that the engine's bytes depend on."""
     model_name: TritonName = "generator"
     """For people: the SLM's name in Triton."""
-    store: ClaimReference
-    """Claim that holds the engine."""
+    store: StoreReference
+    """Claim or repository that holds the engine."""
     scheduling: Scheduling = Scheduling()
     access: ModelAccess = ModelAccess()
+    store_access: StoreAccess = StoreAccess()
 
 
 class FailureStatus(Frozen):

@@ -9,10 +9,11 @@ from vertical_engines.contract.engine import Weights
 from vertical_engines.contract.frozen import Frozen
 from vertical_operator.api.v1alpha1.group import API_VERSION
 from vertical_operator.api.v1alpha1.metadata import ObjectMeta
-from vertical_operator.api.v1alpha1.rules import Rule, Ruled, exactly_one
-from vertical_operator.api.v1alpha1.scalars import LongText, ObjectName, ParameterCount, Size, Text, TritonName, distinct, list_map
+from vertical_operator.api.v1alpha1.rules import Rule, Ruled
+from vertical_operator.api.v1alpha1.scalars import LongText, ParameterCount, Text, TritonName, distinct, list_map
 from vertical_operator.api.v1alpha1.service_status import VerticalServiceStatus
 from vertical_operator.api.v1alpha1.sources import ImageSource, ModelSource
+from vertical_operator.api.v1alpha1.stores import EngineStore, PullSecret
 from vertical_operator.api.v1alpha1.variant import ToolchainSpec, Variant
 
 
@@ -55,46 +56,6 @@ class PipelineSpec(Ruled):
             holds=lambda self: not set(GIVEN_PARAMETERS) & set(self.parameters),
         ),
     )
-
-
-class ClaimReference(Frozen):
-    """An existing PersistentVolumeClaim of the same namespace."""
-
-    claim_name: ObjectName
-
-
-class ClaimTemplate(Frozen):
-    """A PersistentVolumeClaim that the operator makes and that goes with the service."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
-    storage_class_name: ObjectName | None = None
-    """Left out: the cluster's default."""
-    access_modes: Annotated[
-        tuple[Literal["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"], ...], Field(min_length=1, max_length=4)
-    ] = ("ReadWriteOnce",)
-    size: Size
-
-
-class EngineStore(Ruled):
-    """Where engines live."""
-
-    rules: ClassVar[tuple[Rule, ...]] = (
-        Rule(
-            cel="has(self.persistentVolumeClaim) != has(self.volumeClaimTemplate)",
-            message="set exactly one engine store: persistentVolumeClaim or volumeClaimTemplate",
-            holds=exactly_one,
-        ),
-    )
-
-    persistent_volume_claim: ClaimReference | None = None
-    volume_claim_template: ClaimTemplate | None = None
-
-
-class PullSecret(Frozen):
-    """A Secret of type kubernetes.io/dockerconfigjson in the same namespace."""
-
-    name: ObjectName
 
 
 def _toolchain_everywhere(spec: "VerticalServiceSpec") -> bool:

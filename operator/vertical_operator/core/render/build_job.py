@@ -29,6 +29,7 @@ from vertical_operator.core.render.pod import (
     tolerations,
     tools_container,
 )
+from vertical_operator.core.render.store import store_environment, store_mounts, store_volumes
 from vertical_operator.core.settings import OperatorSettings
 
 FAILURE_POLICY: Manifest = {
@@ -107,11 +108,15 @@ def _build(engine: Engine, settings: OperatorSettings) -> Manifest:
         command=["vertical-engines", "build", "--model", _model_folder(engine), *record, "--store", STORE_PATH],
         mounts=[
             mount("model", MODEL_PATH, read_only=identity.source.persistent_volume_claim is not None),
-            mount("store", STORE_PATH),
+            *store_mounts(engine.spec.store, engine.spec.store_access),
             SCRATCH_MOUNT,
             *([mount("shared-memory", "/dev/shm")] if _several(engine) else []),
         ],
-        env=[{"name": REQUEST_VARIABLE, "value": request}, {"name": "HOME", "value": "/tmp"}],
+        env=[
+            {"name": REQUEST_VARIABLE, "value": request},
+            {"name": "HOME", "value": "/tmp"},
+            *store_environment(engine.spec.store, engine.spec.store_access),
+        ],
         resources=resources(scheduling.resources, identity.accelerator),
         # Of a build that could not leave words of its own.
         terminationMessagePolicy="FallbackToLogsOnError",
@@ -145,10 +150,10 @@ def scheduling_digest(engine: Engine) -> str:
 
 def build_intent(engine: Engine, settings: OperatorSettings) -> str:
     """Of everything that may change about a build: a Job's template can't be changed, so a Job of another intent is made anew."""
-    if not is_fetched(engine):
-        return scheduling_digest(engine)
-    road = [fetch_container(engine, settings), fetch_volumes(engine)]
-    return digest([scheduling_digest(engine), road])[:16]
+    road: list[Any] = [fetch_container(engine, settings), fetch_volumes(engine)] if is_fetched(engine) else []
+    store = engine.spec.store_access if engine.spec.store.repository else None
+    road += [store.secret, store.insecure] if store else []
+    return digest([scheduling_digest(engine), road])[:16] if road else scheduling_digest(engine)
 
 
 def build_job(engine: Engine, settings: OperatorSettings) -> Manifest:
@@ -159,7 +164,7 @@ def build_job(engine: Engine, settings: OperatorSettings) -> Manifest:
             TOOLS_VOLUME,
             source_volume(engine),
             *fetch_volumes(engine),
-            claim_volume("store", engine.spec.store.claim_name),
+            *store_volumes(engine.spec.store, engine.spec.store_access),
             SCRATCH_VOLUME,
             *([shared_memory(identity.accelerator)] if _several(engine) else []),
         ],

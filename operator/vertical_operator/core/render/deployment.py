@@ -19,14 +19,13 @@ from vertical_operator.api.v1alpha1.group import (
     REVISION_ANNOTATION,
     VERTICAL_SERVICE,
 )
-from vertical_operator.core.identity import Target
+from vertical_operator.core.identity import Target, store_access
 from vertical_operator.core.intents import Manifest
 from vertical_operator.core.names import labels, owner_reference
 from vertical_operator.core.render.pod import (
     SCRATCH_MOUNT,
     SCRATCH_VOLUME,
     TOOLS_VOLUME,
-    claim_volume,
     container,
     copy_container,
     empty_volume,
@@ -37,6 +36,7 @@ from vertical_operator.core.render.pod import (
     tolerations,
     tools_container,
 )
+from vertical_operator.core.render.store import pull_container, store_volumes
 from vertical_operator.core.render.triton import triton
 from vertical_operator.core.settings import OperatorSettings
 
@@ -93,17 +93,18 @@ def _volumes(target: Target, config_map: str) -> list[Manifest]:
         empty_volume("repository"),
         empty_volume("repository-python"),
         {"name": "config", "configMap": {"name": config_map}},
-        claim_volume("store", target.claim),
+        *store_volumes(target.store, store_access(target.service)),
         SCRATCH_VOLUME,
         shared_memory(target.identity.accelerator),
     ]
 
 
-def _template(target: Target, config_map: str, *, settings: OperatorSettings) -> Manifest:
-    accelerator, placement = target.identity.accelerator, target.placement
+def _template(target: Target, config_map: str, *, settings: OperatorSettings, artifact: str | None) -> Manifest:
+    accelerator, placement, image = target.identity.accelerator, target.placement, target.identity.toolchain.image
+    pull = pull_container(target.store, store_access(target.service), image=image, key=target.key, artifact=artifact)
     spec = pod_spec(
         volumes=_volumes(target, config_map),
-        init=[tools_container(target.identity.toolchain.image), _pipeline(target), _assemble(target), _guard(target)],
+        init=[tools_container(image), _pipeline(target), *pull, _assemble(target), _guard(target)],
         main=triton(target, start_deadline=settings.rollout_deadline),
         nodes=node_selector(placement.node_selector, accelerator),
         tolerated=tolerations(placement.tolerations, accelerator),
@@ -115,8 +116,8 @@ def _template(target: Target, config_map: str, *, settings: OperatorSettings) ->
     return {"metadata": {"labels": own, "annotations": annotations}, "spec": spec}
 
 
-def deployment(target: Target, *, config_map: str, settings: OperatorSettings) -> Manifest:
-    """`config_map` is the name of the placement's ConfigMap. New pods come up before old ones go."""
+def deployment(target: Target, *, config_map: str, settings: OperatorSettings, artifact: str | None = None) -> Manifest:
+    """`config_map` is the name of the placement's ConfigMap, `artifact` the engine in a registry. New pods come up before old ones go."""
     service = target.service.metadata
     own = labels(service=service.name, variant=target.variant.name, placement=target.placement.name)
     manifest: Manifest = {
@@ -135,7 +136,7 @@ def deployment(target: Target, *, config_map: str, settings: OperatorSettings) -
             "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
             "progressDeadlineSeconds": settings.rollout_deadline,
             "revisionHistoryLimit": 2,
-            "template": _template(target, config_map, settings=settings),
+            "template": _template(target, config_map, settings=settings, artifact=artifact),
         },
     }
     manifest["metadata"]["annotations"][INTENT_ANNOTATION] = digest(manifest)[:16]

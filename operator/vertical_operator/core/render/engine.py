@@ -4,7 +4,7 @@ from vertical_engines.contract.frozen import Frozen
 from vertical_operator.api.v1alpha1.engine import Engine
 from vertical_operator.api.v1alpha1.group import API_VERSION, ENGINE, VERTICAL_SERVICE, engine_manager
 from vertical_operator.api.v1alpha1.vertical_service import VerticalService
-from vertical_operator.core.identity import Target
+from vertical_operator.core.identity import Target, store_access
 from vertical_operator.core.intents import Apply, Manifest
 from vertical_operator.core.names import labels, owner_reference
 
@@ -38,15 +38,15 @@ def _scheduling(target: Target) -> Manifest:
 
 def engine(target: Target, live: Engine | None) -> Apply:
     """The wanted Engine; beside another first owner the live scheduling and access are applied back as they are."""
-    scheduling, access = _scheduling(target), _plain(target.service.spec.model.source.access())
+    scheduling, access, store = _scheduling(target), _plain(target.service.spec.model.source.access()), _plain(store_access(target.service))
     if live is not None and not _decides(target.service, live):
-        scheduling, access = _plain(live.spec.scheduling), _plain(live.spec.access)
-    changing = {"scheduling": scheduling, **({"access": access} if access else {})}
+        scheduling, access, store = _plain(live.spec.scheduling), _plain(live.spec.access), _plain(live.spec.store_access)
+    changing = {"scheduling": scheduling, **({"access": access} if access else {}), **({"storeAccess": store} if store else {})}
     fixed = {
         "key": target.key,
         "identity": target.identity.model_dump(mode="json", by_alias=True, exclude_none=True),
         "modelName": target.service.spec.model.name,
-        "store": {"claimName": target.claim},
+        "store": _plain(target.store),
     }
     owner = owner_reference(VERTICAL_SERVICE.name, target.service.metadata, controller=False)
     return _apply(target.service, name=target.engine, owners=[owner], spec={**(_fixed(live) if live else fixed), **changing})
@@ -70,7 +70,7 @@ def _plain(value: Frozen) -> Manifest:
 
 def _fixed(live: Engine) -> Manifest:
     """The immutable part as it is: what the key leaves out (a Secret's name, say) may differ between two owners."""
-    return live.spec.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"scheduling", "access"})
+    return live.spec.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"scheduling", "access", "store_access"})
 
 
 def _apply(service: VerticalService, *, name: str, owners: list[Manifest], spec: Manifest, only: Manifest | None = None) -> Apply:

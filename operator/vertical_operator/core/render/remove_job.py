@@ -8,27 +8,28 @@ from vertical_operator.core.render.build_job import job, scheduling_digest
 from vertical_operator.core.render.pod import (
     SCRATCH_MOUNT,
     SCRATCH_VOLUME,
-    claim_volume,
     container,
-    mount,
     node_selector,
     pod_spec,
     tolerations,
 )
+from vertical_operator.core.render.store import store_environment, store_mounts, store_volumes
 from vertical_operator.core.settings import OperatorSettings
 
 
 def remove_job(engine: Engine, settings: OperatorSettings) -> Manifest:
     """On a node of the same kind, where the image is at hand, but without its GPU."""
     identity, scheduling = engine.spec.identity, engine.spec.scheduling
+    environment = store_environment(engine.spec.store, engine.spec.store_access)
     main = container(
         "remove",
         identity.toolchain.image,
         command=["vertical-engines", "remove", "--store", STORE_PATH, "--key", engine.spec.key],
-        mounts=[mount("store", STORE_PATH), SCRATCH_MOUNT],
+        mounts=[*store_mounts(engine.spec.store, engine.spec.store_access), SCRATCH_MOUNT],
+        **({"env": environment} if environment else {}),
     )
     spec = pod_spec(
-        volumes=[claim_volume("store", engine.spec.store.claim_name), SCRATCH_VOLUME],
+        volumes=[*store_volumes(engine.spec.store, engine.spec.store_access), SCRATCH_VOLUME],
         init=[],
         main=main,
         nodes=node_selector(scheduling.node_selector, identity.accelerator),
