@@ -17,6 +17,15 @@ TRT_MISMATCH = """I1129 22:58:01.000000 1 model_lifecycle.cc:472] loading: gener
 [TensorRT-LLM][ERROR] 6: The engine plan file is not compatible with this version of TensorRT, expecting library version 10.9.0.34 got
 [TensorRT-LLM][ERROR] IRuntime::deserializeCudaEngine: expecting library version 10.9.0.34 got 10.4.0, please rebuild.
 error: creating server: Internal - failed to load all models"""
+CRASHED = """| exit_timeout | 20 |
++--------------+----+
+
+E1129 23:56:46.242807 1 server.cc:241] "CudaDriverHelper has not been initialized."
+E1129 23:56:46.590715 1 backend_model.cc:692] "ERROR: Failed to create instance: RuntimeError: no index: données\\n"
+E1129 23:56:46.590948 1 model_lifecycle.cc:642] "failed to load 'echo' version 1: Internal: RuntimeError: données\\n\\nAt:\\n  x\\n"
+I1129 23:56:46.591016 1 model_lifecycle.cc:777] "failed to load 'echo'"
+error: creating server: Internal - failed to load all models
+"""
 NOT_FOUND = failure_words(Reason.PIPELINE_INVALID, "pipeline image has no /models")
 MISMATCH = failure_words(Reason.ENGINE_GPU_MISMATCH, "built for Tesla-T4, this is an L4")
 CORRUPT = failure_words(Reason.ENGINE_CORRUPT, "engine 0123 is damaged: weights.bin has another sha256 than when it was built")
@@ -112,6 +121,20 @@ ROWS: list[tuple[str, Plan, str, str, str]] = [
         "Stalled",
         "ContainerCrashing",
         "container triton ends again and again with exit code 1: boom",
+    ),
+    (
+        "server whose model does not load: the cause and nothing else, on one line",
+        rolling(pods=[waits("triton", "CrashLoopBackOff", restarts=3, last=CRASHED)]),
+        "Stalled",
+        "ContainerCrashing",
+        "exit code 1: failed to load 'echo' version 1: Internal: RuntimeError: données At: x",
+    ),
+    (
+        "server that ends with a trace: its last lines, without tables, on one line",
+        rolling(pods=[waits("triton", "CrashLoopBackOff", restarts=3, last="| a |\n+---+\n\nfirst\nTraceback:\n  at x\nboom\n")]),
+        "Stalled",
+        "ContainerCrashing",
+        "exit code 1: Traceback: | at x | boom",
     ),
     (
         "no node",

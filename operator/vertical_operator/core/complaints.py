@@ -1,5 +1,6 @@
 """What pods complain about, translated: our containers' last words, images, crashes, the scheduler."""
 
+import re
 from collections.abc import Iterable
 from datetime import datetime
 
@@ -13,6 +14,14 @@ from vertical_operator.core.verdict import Verdict, after, stalled, until, waiti
 
 CRASHES = 3
 """Restarts in a row that make a crash loop."""
+
+LAST_LINES = 3
+"""Lines of a log that are shown where no line tells the cause."""
+WORDS_LIMIT = 600
+LOG_HEAD = re.compile(r"^[IWEF]\d{4} [\d:.]+ \d+ \S+\] ")
+"""Level, time, thread and place in front of a line of Triton's log."""
+CAUSE = "failed to load '"
+"""Triton's word on a model that does not start; the server ends long after it, for no other reason."""
 
 
 def last_failure(pods: Iterable[PodState]) -> BuildFailure | None:
@@ -56,12 +65,20 @@ def known_complaint(pod: PodState) -> Verdict | None:
     return None
 
 
+def last_words(text: str) -> str:
+    """What a log's end tells, on one line: why models do not load, else its last lines; tables left out."""
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("|", "+-"))]
+    told = [line for line in lines if CAUSE in line and line.startswith("E")] or lines[-LAST_LINES:]
+    plain = (LOG_HEAD.sub("", line).strip('"').replace("\\n", " ") for line in dict.fromkeys(told))
+    return " | ".join(" ".join(masked(line).split()) for line in plain)[:WORDS_LIMIT]
+
+
 def crash_complaint(pod: PodState) -> Verdict | None:
     crashing = (c for c in pod.containers if c.waiting_reason == "CrashLoopBackOff" and c.restarts >= CRASHES)
     container = next(crashing, None)
     if container is None:
         return None
-    words = masked(container.exit_message.strip()) or container.exit_reason or "no last words"
+    words = last_words(container.exit_message) or container.exit_reason or "no last words"
     text = f"pod {pod.name}: container {container.name} ends again and again with exit code {container.exit_code}: {words}"
     return stalled(Reason.CONTAINER_CRASHING, text)
 

@@ -45,6 +45,8 @@ def arguments(target: Target) -> list[str]:
         "--grpc-max-connection-age=10000",
         "--grpc-max-connection-age-grace=60000",
         f"--exit-timeout-secs={EXIT_TIMEOUT}",
+        # Tables of options and the course of the shutdown would push the cause out of a crashed server's last words.
+        "--log-info=false",
     ]
 
 
