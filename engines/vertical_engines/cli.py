@@ -151,13 +151,14 @@ def guard(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "0.0.0.0",
     http_port: Annotated[int, typer.Option(help="Port of the HTTP front.")] = HTTP_PORT,
     admin_port: Annotated[int, typer.Option(help="Port of the probes and the drain.")] = GUARD_PORT,
+    termination_log: TerminationLog = Path(TERMINATION_LOG),
 ) -> None:
     """Answer probes from real inferences, front HTTP, drain before shutdown. Runs until SIGTERM."""
     from vertical_engines.commands.guard import run_guard
     from vertical_engines.guard.sidecar import Addresses
 
     addresses = Addresses(host=host, http_port=http_port, admin_port=admin_port)
-    raise typer.Exit(run_guard(config=config, repository=repository, addresses=addresses))
+    raise typer.Exit(run_guard(config=config, repository=repository, addresses=addresses, termination_log=termination_log))
 
 
 store_commands = typer.Typer(help="What stands in an engine store on a volume.", no_args_is_help=True)

@@ -27,6 +27,8 @@ I1129 23:56:46.591016 1 model_lifecycle.cc:777] "failed to load 'echo'"
 error: creating server: Internal - failed to load all models
 """
 NOT_FOUND = failure_words(Reason.PIPELINE_INVALID, "pipeline image has no /models")
+REFUSED = failure_words(Reason.PIPELINE_INVALID, "model echo is loaded, but does not answer its own canary.json: HTTP 400: no input TXT")
+GUARD_AGAIN = waits("guard", "", restarts=1, last=REFUSED, init=True)["initContainerStatuses"][0]
 MISMATCH = failure_words(Reason.ENGINE_GPU_MISMATCH, "built for Tesla-T4, this is an L4")
 CORRUPT = failure_words(Reason.ENGINE_CORRUPT, "engine 0123 is damaged: weights.bin has another sha256 than when it was built")
 PULL = 'Back-off pulling image "pipeline:1": ErrImagePull: not found'
@@ -135,6 +137,20 @@ ROWS: list[tuple[str, Plan, str, str, str]] = [
         "Stalled",
         "ContainerCrashing",
         "exit code 1: Traceback: | at x | boom",
+    ),
+    (
+        "guard whose canaries are all refused, waiting between attempts",
+        rolling(pods=[waits("guard", "CrashLoopBackOff", restarts=1, last=REFUSED, init=True)]),
+        "Stalled",
+        "PipelineInvalid",
+        "container guard: model echo is loaded, but does not answer",
+    ),
+    (
+        "guard whose canaries are all refused, trying again",
+        rolling(pods=[{"initContainerStatuses": [{**GUARD_AGAIN, "state": {"running": {}}, "ready": True}]}]),
+        "Stalled",
+        "PipelineInvalid",
+        "container guard: model echo is loaded, but does not answer",
     ),
     (
         "no node",

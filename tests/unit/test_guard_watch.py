@@ -8,9 +8,10 @@ from contextlib import asynccontextmanager
 import pytest
 
 from tests.support.stand_in_triton import Mood, StandInTriton, quick_settings, stand_in_triton, until
+from vertical_engines.guard.health import REFUSALS
 from vertical_engines.guard.settings import Settings
 from vertical_engines.guard.triton import Canary, count_successes, judge, parse_successes
-from vertical_engines.guard.watch import Watch
+from vertical_engines.guard.watch import Refused, Watch
 
 
 @asynccontextmanager
@@ -73,6 +74,44 @@ async def test_a_canary_that_the_model_refuses_never_makes_it_ready_nor_dead() -
             assert watch.health.live
             assert not watch.health.started
             assert "name: Field required" in watch.health.why
+
+
+@pytest.mark.parametrize("mood", ["refuse", "dead stub", "cached failure"])
+async def test_a_server_that_never_answers_a_canary_well_ends_the_watch_with_its_words(mood: Mood) -> None:
+    async with stand_in_triton() as triton:
+        triton.mood = mood
+        watch = Watch(
+            quick_settings(triton), send=Canary(quick_settings(triton)).send, count=lambda: count_successes(quick_settings(triton))
+        )
+        with pytest.raises(Refused) as found:
+            await asyncio.wait_for(watch.run(), 10)
+        assert str(found.value) == watch.health.why != ""
+        assert len(triton.bodies) == REFUSALS
+
+
+@pytest.mark.parametrize("mood", ["refuse", "dead stub", "cached failure"])
+async def test_bad_answers_after_a_good_one_never_end_the_watch(mood: Mood) -> None:
+    async with stand_in_triton() as triton, watching(quick_settings(triton)) as watch:
+        await until(lambda: watch.health.ready)
+        triton.mood = mood
+        seen = len(triton.bodies)
+        await until(lambda: len(triton.bodies) > seen + 2 * REFUSALS)
+        assert not watch.health.refused
+        triton.mood = "answer"
+        await until(lambda: watch.health.ready)
+
+
+async def test_a_server_that_comes_and_goes_is_not_one_that_refuses() -> None:
+    async with stand_in_triton() as triton, watching(quick_settings(triton)) as watch:
+        triton.mood = "refuse"
+        for _ in range(4):
+            seen = len(triton.bodies)
+            await until(lambda seen=seen: len(triton.bodies) > seen + REFUSALS // 2)
+            await triton.stop()
+            await until(lambda: "no answer" in watch.health.why)
+            await triton.start()
+        triton.mood = "answer"
+        await until(lambda: watch.health.ready)
 
 
 async def test_a_busy_server_gets_one_canary_and_stays_ready() -> None:

@@ -5,6 +5,9 @@ from typing import Literal
 
 Phase = Literal["starting", "up", "dead"]
 
+REFUSALS = 10
+"""So many bad answers in a row, and no good one ever: the canary or the model is wrong, not the moment."""
+
 FAILURES_UNTIL_DEAD = 2
 """A dead stub answers every request with an error, for ever; one error alone may be an accident."""
 
@@ -16,6 +19,8 @@ class Health:
     phase: Phase = "starting"
     why: str = "not looked yet"
     failures: int = 0
+    refusals: int = 0
+    """Bad answers in a row of a server that has given no good one yet."""
     last_life: float | None = None
     """When something was last seen to be answered, in seconds of the loop's clock."""
     successes: int | None = None
@@ -30,6 +35,11 @@ class Health:
     @property
     def ready(self) -> bool:
         return self.phase == "up" and not self.draining
+
+    @property
+    def refused(self) -> bool:
+        """No canary will ever be answered here: somebody has to correct the canary or the model."""
+        return self.refusals >= REFUSALS
 
     @property
     def live(self) -> bool:
@@ -49,12 +59,20 @@ def after_answer(health: Health, *, now: float) -> Health:
 def after_error(health: Health, *, why: str) -> Health:
     """A canary came back with an error."""
     failures = health.failures + 1
-    return replace(health, failures=failures, why=why, phase="dead" if failures >= FAILURES_UNTIL_DEAD else health.phase)
+    return replace(
+        health, failures=failures, refusals=_refusals(health), why=why, phase="dead" if failures >= FAILURES_UNTIL_DEAD else health.phase
+    )
 
 
 def after_objection(health: Health, *, why: str) -> Health:
     """The model calls the canary itself wrong. Before the first answer a restart would not cure that, so it is no sign of death."""
-    return replace(health, why=why) if health.phase == "starting" else after_error(health, why=why)
+    if health.phase == "starting":
+        return replace(health, refusals=_refusals(health), why=why)
+    return after_error(health, why=why)
+
+
+def _refusals(health: Health) -> int:
+    return health.refusals + 1 if health.phase == "starting" or health.refusals else 0
 
 
 def after_silence(health: Health, *, now: float, successes: int | None, dead_after: float) -> Health:

@@ -80,7 +80,7 @@ class Sidecar:
 
 
 async def run_sidecar(settings: Settings, *, addresses: Addresses) -> None:
-    """Serve until SIGTERM or SIGINT."""
+    """Serve until SIGTERM or SIGINT. Raises Refused for a server that will never answer a canary."""
     sidecar = Sidecar(settings)
     ended = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

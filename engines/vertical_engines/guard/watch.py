@@ -21,6 +21,10 @@ Send = Callable[[], Awaitable[Outcome]]
 Count = Callable[[], Awaitable[int | None]]
 
 
+class Refused(Exception):
+    """The server is up and answers no canary well; the message holds its words."""
+
+
 class Watch:
     """`send` gives the outcome of one canary, `count` the server's count of answered requests.
 
@@ -37,7 +41,7 @@ class Watch:
         self._due = 0.0
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Until cancelled. Raises Refused when waiting has no point any more."""
         try:
             while True:
                 await self._turn()
@@ -81,6 +85,8 @@ class Watch:
                 await self._silence()
             case "absent":
                 self._become(after_absence(self.health, why=outcome.why))
+        if self.health.refused:
+            raise Refused(self.health.why)
         # while draining every look counts: the gap between the old server and its successor must not be missed
         quick = not self.health.started or self.health.failures or self.health.draining
         self._due = now + (self._settings.retry_interval if quick else self._settings.canary_interval)

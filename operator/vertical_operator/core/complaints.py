@@ -15,6 +15,9 @@ from vertical_operator.core.verdict import Verdict, after, stalled, until, waiti
 CRASHES = 3
 """Restarts in a row that make a crash loop."""
 
+GUARD = "guard"
+"""The sidecar; it ends by itself when the server refuses every canary."""
+
 LAST_LINES = 3
 """Lines of a log that are shown where no line tells the cause."""
 WORDS_LIMIT = 600
@@ -47,9 +50,12 @@ def image_complaint(pod: PodState, settings: OperatorSettings, *, now: datetime)
 
 
 def translated_complaint(pod: PodState) -> Verdict | None:
-    """Last words that our init containers left: no retry cures them, so there is nothing to wait for."""
+    """Last words that our own containers left: no retry cures them, so there is nothing to wait for.
+
+    A guard that runs again counts as ready; what it said is true until the pod is.
+    """
     for container in pod.containers:
-        if not container.ready and container.outcome and (failure := container.outcome.failure):
+        if (not container.ready or container.name == GUARD) and container.outcome and (failure := container.outcome.failure):
             return stalled(failure.reason, f"pod {pod.name}, container {container.name}: {failure.message}")
     return None
 
