@@ -159,6 +159,11 @@ LOGS: dict[str, tuple[str, Reason, tuple[str, ...]]] = {
         Reason.SHARED_MEMORY_TOO_SMALL,
         ("/dev/shm",),
     ),
+    "24 stub": (
+        """E1130 1 model_lifecycle.cc:642] "failed to load 'echo' version 1: Internal: Stub process 'echo_0_0' is not healthy.\"""",
+        Reason.PIPELINE_INVALID,
+        ("echo_0_0", "killed for want of memory"),
+    ),
     "25": (
         "[json.exception.out_of_range.403] key 'kv_cache_type' not found",
         Reason.ENGINE_RUNTIME_MISMATCH,

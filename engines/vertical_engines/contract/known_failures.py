@@ -281,10 +281,16 @@ LOADING = (
     KnownFailure(
         "24",
         Reason.SHARED_MEMORY_TOO_SMALL,
-        r"[Uu]nable to initialize shared memory|boost::interprocess.*No space left|Failed to increase the shared memory pool size"
-        r"|Stub process .* is (?:not healthy|unhealthy)",
-        "a Python model could not get shared memory or its process died: /dev/shm of the pod is too small for that many instances; lower "
-        "the instance counts of the pipeline's models or their payloads",
+        r"[Uu]nable to initialize shared memory|boost::interprocess.*No space left|Failed to increase the shared memory pool size",
+        "a Python model could not get shared memory: /dev/shm of the pod is too small for that many instances; lower the instance counts "
+        "of the pipeline's models or their payloads",
+    ),
+    KnownFailure(
+        "24",
+        Reason.PIPELINE_INVALID,
+        r"Stub process '?(?P<process>[\w.-]+)'? is (?:not healthy|unhealthy)",
+        "the process of a Python model ({process}: model, instance, device) died without a Python error: its code or a library ended or "
+        "crashed it, or it was killed for want of memory; what it printed stands in the log of the container",
     ),
     KnownFailure(
         "26",
