@@ -21,7 +21,15 @@ EXIT_TIMEOUT = 20
 
 # Both volumes outlive a restart of the container, and a server that was killed leaves its shared memory behind.
 SHARED_MEMORY = "triton_python_backend_shm_region_"
-CLEAN_START = f'rm -rf /dev/shm/{SHARED_MEMORY}* /tmp/python_env_*; exec "$0" "$@"'
+CLEAN_START = f"rm -rf /dev/shm/{SHARED_MEMORY}* /tmp/python_env_*"
+
+# While it loads, a server does not listen to TERM, and as process 1 of its container it would not be ended by it either: its pod
+# would keep the GPU for the whole grace period. A child of the shell is ended. `wait` returns early when a signal comes.
+AS_CHILD = """"$0" "$@" & server=$!
+trap 'kill -TERM $server' TERM INT
+while wait $server; code=$?; kill -0 $server 2>/dev/null; do :; done
+exit $code"""
+AS_FIRST = 'exec "$0" "$@"'
 
 
 def arguments(target: Target) -> list[str]:
@@ -68,7 +76,7 @@ def command(target: Target) -> list[str]:
 
 def watched(target: Target) -> list[str]:
     """What runs the server. TensorRT-LLM says why it could not load an engine far above the end of the log, which is all that the
-    kubelet keeps: so one of ours reads along. The others' servers are the container's first process themselves."""
+    kubelet keeps: so one of ours reads along, and passes TERM on."""
     return [] if target.release.cpu_only else ["vertical-engines", "serve", "--"]
 
 
@@ -79,10 +87,11 @@ def _probe(path: str, *, period: int, failures: int, **more: int) -> Manifest:
 
 def triton(target: Target, *, start_deadline: int) -> Manifest:
     """`start_deadline` in seconds: how long loading may take before the container is started anew."""
+    watcher = watched(target)
     return container(
         "triton",
         target.identity.toolchain.image,
-        command=["/bin/sh", "-c", CLEAN_START, *watched(target), *command(target)],
+        command=["/bin/sh", "-c", "\n".join((CLEAN_START, AS_FIRST if watcher else AS_CHILD)), *watcher, *command(target)],
         mounts=[
             mount("repository", REPOSITORY_PATH, read_only=True),
             mount("repository-python", PYTHON_PATH, read_only=True),
