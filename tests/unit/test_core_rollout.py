@@ -20,6 +20,7 @@ error: creating server: Internal - failed to load all models"""
 CRASHED = """| exit_timeout | 20 |
 +--------------+----+
 
+W1129 23:56:46.242657 1 pinned_memory_manager.cc:273] "CUDA driver version is insufficient for CUDA runtime version"
 E1129 23:56:46.242807 1 server.cc:241] "CudaDriverHelper has not been initialized."
 E1129 23:56:46.590715 1 backend_model.cc:692] "ERROR: Failed to create instance: RuntimeError: no index: données\\n"
 E1129 23:56:46.590948 1 model_lifecycle.cc:642] "failed to load 'echo' version 1: Internal: RuntimeError: données\\n\\nAt:\\n  x\\n"

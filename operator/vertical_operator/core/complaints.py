@@ -23,6 +23,7 @@ LAST_LINES = 3
 WORDS_LIMIT = 600
 LOG_HEAD = re.compile(r"^[IWEF]\d{4} [\d:.]+ \d+ \S+\] ")
 """Level, time, thread and place in front of a line of Triton's log."""
+HARMLESS = re.compile(r"^[IW]\d{4} [\d:.]+ ")
 CAUSE = "failed to load '"
 """Triton's word on a model that does not start; the server ends long after it, for no other reason."""
 
@@ -65,7 +66,7 @@ def known_complaint(pod: PodState) -> Verdict | None:
     for container in pod.containers:
         if container.ready or not container.exit_code or container.outcome:
             continue
-        if known := explain(container.exit_message.splitlines(), ended=True):
+        if known := explain(_errors(container.exit_message), ended=True):
             reason, message = known
             return stalled(reason, f"pod {pod.name}, container {container.name}: {message}")
     return None
@@ -77,6 +78,11 @@ def last_words(text: str) -> str:
     told = [line for line in lines if CAUSE in line and line.startswith("E")] or lines[-LAST_LINES:]
     plain = (LOG_HEAD.sub("", line).strip('"').replace("\\n", " ") for line in dict.fromkeys(told))
     return " | ".join(" ".join(masked(line).split()) for line in plain)[:WORDS_LIMIT]
+
+
+def _errors(text: str) -> list[str]:
+    """Without what Triton only warns of: on every node without a GPU it does, of a driver that is missing."""
+    return [line for line in text.splitlines() if not HARMLESS.match(line)]
 
 
 def crash_complaint(pod: PodState) -> Verdict | None:
