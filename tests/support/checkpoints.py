@@ -79,11 +79,11 @@ def weights(architecture: str, settings: dict[str, Any], *, seed: int = 7) -> di
     }
 
 
-def write_checkpoint(folder: Path, architecture: str, *, shards: int = 1, dtype: Any = numpy.float32) -> dict[str, Any]:
+def write_checkpoint(folder: Path, architecture: str, *, shards: int = 1, dtype: Any = numpy.float32, context: int = 128) -> dict[str, Any]:
     """Fill a folder; gives the tensors in float32 as they were stored. With several shards there is an index."""
     folder.mkdir(parents=True, exist_ok=True)
     made = tokenizer(architecture)
-    settings = config(architecture) | {"vocab_size": made.get_vocab_size()}
+    settings = config(architecture) | {"vocab_size": made.get_vocab_size(), "max_position_embeddings": context}
     tensors = {name: values.astype(dtype) for name, values in weights(architecture, settings).items()}
     made.save(str(folder / "tokenizer.json"))
     (folder / "config.json").write_text(json.dumps(settings))

@@ -19,6 +19,7 @@ def gguf(
     alignment: int | None = None,
     name: str = "weight",
     kind: int = F32,
+    splitting: str = "",
 ) -> bytes:
     """A file with a vocabulary of three words and one matrix of `elements` elements."""
     entries = [text("general.architecture") + struct.pack("<I", STRING) + text(architecture)]
@@ -26,6 +27,8 @@ def gguf(
         entries.append(text(f"{architecture}.context_length") + struct.pack("<II", U32, context))
     if alignment:
         entries.append(text("general.alignment") + struct.pack("<II", U32, alignment))
+    if splitting:
+        entries.append(text("tokenizer.ggml.pre") + struct.pack("<I", STRING) + text(splitting))
     entries.append(text("tokens") + struct.pack("<IIQ", ARRAY, STRING, 3) + text("a") + text("b") + text("c"))
     entries.append(text("scores") + struct.pack("<IIQ", ARRAY, U32, 2) + struct.pack("<II", 1, 2))
     tensor = text(name) + struct.pack("<IQQIQ", 2, elements // 2, 2, kind, 0)

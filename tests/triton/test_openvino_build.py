@@ -68,7 +68,7 @@ def test_an_engine_holds_an_ir_that_generates(smollm2_engine) -> None:
         assert smoke
         assert smoke.tokens == 8
         assert smoke.text.strip()
-        assert {"openvino", "openvino_genai", "openvino_tokenizers", "python"} == engine.manifest.versions.keys()
+        assert {"gguf", "openvino", "openvino_genai", "openvino_tokenizers", "python"} == engine.manifest.versions.keys()
 
 
 def test_the_artefact_does_not_depend_on_the_run(smollm2_engine) -> None:

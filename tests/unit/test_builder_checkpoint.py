@@ -66,6 +66,16 @@ def test_the_graph_computes_what_the_checkpoint_says(tmp_path: Path, architectur
     numpy.testing.assert_allclose(logits(folder, ids), expected, atol=2e-3 * numpy.abs(expected).max())
 
 
+def test_far_tokens_turn_as_they_should(tmp_path: Path) -> None:
+    """Frequencies in float16, as openvino-genai saves them, would be off by half a radian after two thousand tokens."""
+    model, folder = tmp_path / "model", tmp_path / "engine"
+    tensors = write_checkpoint(model, "llama", context=4096)
+    build(model, folder)
+    ids = [number % 97 for number in range(2000)]
+    expected = Reference(model, tensors).logits(ids)[-1]
+    numpy.testing.assert_allclose(logits(folder, ids)[-1], expected, atol=2e-3 * numpy.abs(expected).max())
+
+
 @pytest.mark.parametrize(("weights", "least", "most"), [("int8", 0.0001, 0.03), ("int4", 0.005, 0.35)])
 def test_quantised_weights_are_near_and_smaller(tmp_path: Path, weights: str, least: float, most: float) -> None:
     """Bounds on the relative error of the logits of random weights: from above, and from below, so that it is quantised at all."""

@@ -63,6 +63,7 @@ FOLDERS = {
     "half a checkpoint": ({"model.safetensors": b"x", "config.json": b"{}"}, Reason.MODEL_INVALID, "tokenizer.json is missing"),
     "gguf and checkpoint": ({"a.gguf": WHOLE, "model.safetensors": b"x"}, Reason.MODEL_INVALID, "more than one model"),
     "pickled": ({"pytorch_model.bin": b"x", "config.json": b"{}"}, Reason.MODEL_INVALID, "pickled weights are never loaded"),
+    "another splitting": ({"a.gguf": gguf(splitting="llama-bpe")}, Reason.MODEL_INVALID, "by three digits"),
     "scaled rope": ({"a.gguf": gguf(name="rope_freqs.weight")}, Reason.MODEL_INVALID, "leave out silently"),
     "something else": ({"notes.txt": b"x"}, Reason.MODEL_INVALID, r"needs one \.gguf file.*notes\.txt \(0\.0 MB\)"),
     "no model inside": ({"a.gguf": b"hello"}, Reason.MODEL_INVALID, r"a\.gguf is not a model: its 5 bytes start with b'hello'"),

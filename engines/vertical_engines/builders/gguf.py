@@ -42,6 +42,9 @@ class GgufHeader:
     """Types of the tensors with two dimensions or more: the weights proper."""
     parameters: int = 0
     """Elements of all tensors."""
+    rope_base: float = 10000.0
+    splitting: str = ""
+    """How its tokenizer splits text, in GGUF's word."""
     scaled_rope: bool = False
     """It has factors for the rotary embedding (Llama 3.1 and later do)."""
 
@@ -121,6 +124,8 @@ def read_header(path: Path) -> GgufHeader:
             tensors=tensors,
             matrix_types=frozenset(tensor.kind for tensor in described if len(tensor.shape) > 1),
             parameters=sum(prod(tensor.shape) for tensor in described),
+            rope_base=float(metadata.get(f"{architecture}.rope.freq_base") or 10000.0),
+            splitting=str(metadata.get("tokenizer.ggml.pre") or ""),
             scaled_rope=any(tensor.name == ROPE_FACTORS for tensor in described),
         )
 

@@ -69,7 +69,12 @@ def convert(gguf: str) -> None:
     """Save the IR of a GGUF file beside it."""
     import openvino_genai
 
+    from vertical_engines.builders.gguf import read_header
+    from vertical_engines.builders.openvino_rotary import mend_rotary
+
+    base = read_header(Path(gguf)).rope_base
     openvino_genai.LLMPipeline(gguf, "CPU", enable_save_ov_model=True)
+    mend_rotary(Path(gguf).parent, base=base)
 
 
 def smoke_test(folder: str, *, layout: str, report: str) -> None:

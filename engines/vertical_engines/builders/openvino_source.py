@@ -18,6 +18,9 @@ IR_FILES = tuple(f"openvino_{part}.{ending}" for part in ("model", "tokenizer", 
 ARCHITECTURES = ("llama", "qwen2", "qwen3")
 """What the GGUF reader of openvino-genai 2026.4 documents; SmolLM, Llama and TinyLlama models say `llama`."""
 
+DIGITS_BY_THREE = ("llama-bpe", "llama3", "llama-v3")
+"""Tokenizers that openvino-genai 2026.4 rebuilds differently: found by holding its ids against those of `tokenizers`."""
+
 MOST_NAMES = 20
 PICKLED = (".bin", ".pt", ".pth")
 
@@ -115,6 +118,12 @@ def _gguf(path: Path, *, max_seq_len: int, weights: Weights) -> SourceModel:
         raise Failure(
             Reason.MODEL_INVALID,
             f"{path.name} has factors for its rotary embedding (as Llama 3.1 and later), which this release would leave out silently: "
+            "convert the model to an OpenVINO IR first",
+        )
+    if header.splitting in DIGITS_BY_THREE:
+        raise Failure(
+            Reason.MODEL_INVALID,
+            f"{path.name} splits numbers by three digits ({header.splitting}, as Llama 3), which this release would do digit by digit: "
             "convert the model to an OpenVINO IR first",
         )
     _check_length(max_seq_len, header.context_length)
