@@ -12,17 +12,14 @@ from typing import Annotated, Any, get_type_hints
 
 import numpy as np
 import typer
-from pydantic import Field
 from rich.console import Console
 from rich.table import Table
 
+from tests.bench.messages import CANDIDATES, DIMENSION, Found, Query, Reply, Vector
 from vertical_engines.sdk import NDArray, TritonFieldModel, TritonType
 from vertical_engines.sdk.codec import codec_of
 from vertical_engines.sdk.columns import ColumnCodec
 from vertical_engines.sdk.rows import RowCodec
-
-DIMENSION = 64
-CANDIDATES = 8
 
 
 class Tensor:
@@ -38,29 +35,6 @@ class Tensor:
 
     def as_numpy(self) -> Any:
         return self._array
-
-
-class Query(TritonFieldModel):
-    query: str = Field(json_schema_extra={"data_type": "TYPE_STRING"})
-    region: str | None = Field(None, json_schema_extra={"data_type": "TYPE_STRING"})
-    limit: Annotated[int, TritonType("TYPE_INT32"), Field(ge=1, le=100)] = 10
-    threshold: Annotated[float, TritonType("TYPE_FP32")] = 0.0
-
-
-class Vector(TritonFieldModel):
-    vector: Annotated[NDArray, TritonType("TYPE_FP32")]
-    limit: Annotated[int, TritonType("TYPE_INT32")]
-
-
-class Found(TritonFieldModel):
-    names: list[str]
-    scores: Annotated[NDArray, TritonType("TYPE_FP32")]
-
-
-class Reply(TritonFieldModel):
-    name: str
-    score: Annotated[float, TritonType("TYPE_FP32")]
-    names: list[str]
 
 
 def wire(*values: str) -> Any:

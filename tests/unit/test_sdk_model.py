@@ -157,7 +157,8 @@ def test_a_required_input_that_is_missing_is_named(graph: FakePbUtils) -> None:
     assert (code, message) == (ErrorCode.INVALID_ARG, "text: Field required")
 
 
-def test_a_cancelled_request_calls_no_child(graph: FakePbUtils) -> None:
+def test_a_cancelled_request_calls_no_child(graph: FakePbUtils, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vertical_engines.sdk.context.CANCELLATION_INTERVAL", 0)
     request = graph.InferenceRequest(model_name="parent", inputs=[graph.Tensor("text", np.array(["hello"], object))])
     request.cancelled = True
     ((response,),) = graph.run("parent", [request])

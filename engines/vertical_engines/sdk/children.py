@@ -3,14 +3,13 @@
 import asyncio
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from vertical_engines.sdk.cache import SALT_NAME, cache_salt, schema_fingerprint
 from vertical_engines.sdk.child_cache import ChildCache, Key, key_of
-from vertical_engines.sdk.codec import Codec, InvalidMessage, codec_of, only_row
+from vertical_engines.sdk.codec import InvalidMessage, codec_of, only_row
 from vertical_engines.sdk.context import Context
 from vertical_engines.sdk.dtypes import Array
 from vertical_engines.sdk.errors import FAILURE_NAME, ChildError, ChildUnavailable, CodecError, RequestFailure, from_message
@@ -19,22 +18,60 @@ from vertical_engines.sdk.fields import TritonFieldModel
 ResponseT = TypeVar("ResponseT", bound=TritonFieldModel)
 
 
-@dataclass(frozen=True)
-class _Call(Generic[ResponseT]):
-    """One encoded child request, before salt and context."""
+class _Route(Generic[ResponseT]):
+    """What a pair of schemas needs, worked out once per process."""
 
-    model: str
-    codec: Codec[ResponseT]
-    named: list[tuple[str, Array]]
-    fingerprint: bytes | None
-    """Of both schemas, where the child takes a salt."""
-    options: dict[str, Any]
-    batched: bool
-    """The child has a max_batch_size: this is a batch of one row."""
-    request: type[TritonFieldModel]
+    def __init__(self, request: type[TritonFieldModel], response: type[ResponseT]) -> None:
+        self.schemas = (request, response)
+        self.request = codec_of(request)
+        self.response = codec_of(response)
+        salted = any(field.tensor == SALT_NAME for field in request.plan().fields)
+        self.fingerprint = schema_fingerprint(request.plan(), response.plan()) if salted else None
+        """Of both schemas, where the child takes a salt."""
+
+
+class _Call(Generic[ResponseT]):
+    """One child request, before salt and context."""
+
+    __slots__ = ("_named", "batched", "model", "options", "request", "route")
+
+    def __init__(self, request: TritonFieldModel, route: _Route[ResponseT], model: str, options: dict[str, Any]) -> None:
+        self.request, self.route, self.model, self.options = request, route, model, options
+        # The child has a max_batch_size: this is a batch of one row.
+        self.batched = bool(options.pop("batch_inference", False))
+        self._named: list[tuple[str, Array]] | None = None
+
+    def tensors(self, tensor: Any, *, epoch: int) -> list[Any]:
+        """The request's tensors. Raises RequestFailure for a value that its data type can't hold."""
+        if self.route.fingerprint is None and not self.batched and self._named is None:
+            try:
+                return self.route.request.encode_tensors(self.request, tensor)
+            except CodecError as error:
+                raise self._misfit(error) from error
+        return [tensor(name, array) for name, array in self._salted(epoch)]
 
     def key(self) -> Key:
-        return key_of(self.named, schemas=(self.request, self.codec.schema), options=self.options)
+        """What makes it the same as another one."""
+        return key_of(self.named(), schemas=self.route.schemas, options=self.options)
+
+    def named(self) -> list[tuple[str, Array]]:
+        if self._named is None:
+            try:
+                named = self.route.request.encode(self.request)
+            except CodecError as error:
+                raise self._misfit(error) from error
+            self._named = [(name, array[None]) for name, array in named] if self.batched else named
+        return self._named
+
+    def _salted(self, epoch: int) -> list[tuple[str, Array]]:
+        named = self.named()
+        if self.route.fingerprint is None:
+            return named
+        salt = cache_salt(self.route.fingerprint, named, parameters=self.options.get("parameters"), epoch=epoch)
+        return [pair for pair in named if pair[0] != SALT_NAME] + [(SALT_NAME, np.full((1,) * (1 + self.batched), salt, np.uint64))]
+
+    def _misfit(self, error: CodecError) -> RequestFailure:
+        return RequestFailure(f"request to {self.model}: {error}")
 
 
 class ChildCaller:
@@ -46,7 +83,7 @@ class ChildCaller:
 
     def __init__(self, pb_utils: Any) -> None:
         self._pb = pb_utils
-        self._fingerprints: dict[tuple[type, type], bytes] = {}
+        self._routes: dict[tuple[type, type], _Route[Any]] = {}
         self._epochs: dict[str, int] = {}
         # Each worker thread and each asyncio task has a context of its own.
         self.caches: Mapping[str, ChildCache] = {}
@@ -87,7 +124,7 @@ class ChildCaller:
                 raise ChildError(message, model=model, code=code)
             yield _raised(self._read(call, response))
             if parent is not None:
-                parent.refuse_what_is_over(f"{model} had finished")
+                parent.refuse_what_is_over(model, "had finished")
 
     def _find(self, call: _Call[ResponseT]) -> ResponseT | None:
         cache = self.caches.get(call.model)
@@ -102,40 +139,21 @@ class ChildCaller:
     def _prepare(
         self, request: TritonFieldModel, response_class: type[ResponseT], model: str, infer_kwargs: dict[str, Any]
     ) -> _Call[ResponseT]:
-        options = dict(infer_kwargs)
-        batched = bool(options.pop("batch_inference", False))
-        try:
-            named = codec_of(type(request)).encode(request)
-            if batched:
-                named = [(name, array[None]) for name, array in named]
-        except CodecError as error:
-            raise RequestFailure(f"request to {model}: {error}") from error
-        salted = any(field.tensor == SALT_NAME for field in type(request).plan().fields)
-        fingerprint = self._fingerprint(type(request), response_class) if salted else None
-        return _Call(
-            model=model,
-            codec=codec_of(response_class),
-            named=named,
-            fingerprint=fingerprint,
-            options=options,
-            batched=batched,
-            request=type(request),
-        )
-
-    def _fingerprint(self, request: type[TritonFieldModel], response: type[TritonFieldModel]) -> bytes:
-        if (request, response) not in self._fingerprints:
-            self._fingerprints[request, response] = schema_fingerprint(request.plan(), response.plan())
-        return self._fingerprints[request, response]
+        pair = (type(request), response_class)
+        route = self._routes.get(pair)
+        if route is None:
+            route = self._routes[pair] = _Route(*pair)
+        return _Call(request, route, model, infer_kwargs)
 
     def _request(self, call: _Call[ResponseT], *, outputs: list[str] | None = None) -> Any:
         parent = self.parent.get()
         inherited: dict[str, Any] = {}
         if parent is not None:
-            parent.refuse_what_is_over(f"{call.model} was called")
+            parent.refuse_what_is_over(call.model, "was called")
             inherited = parent.options()
-        inputs = [self._pb.Tensor(name, array) for name, array in self._salted(call)]
+        inputs = call.tensors(self._pb.Tensor, epoch=self._epochs.get(call.model, 0))
         # All outputs, always: which ones were asked for is not in the key of Triton's cache.
-        options = {"requested_output_names": call.codec.names if outputs is None else outputs, **inherited, **call.options}
+        options = {"requested_output_names": call.route.response.names if outputs is None else outputs, **inherited, **call.options}
         return self._pb.InferenceRequest(model_name=call.model, inputs=inputs, **options)
 
     async def _exec_async(self, call: _Call[ResponseT]) -> Any:
@@ -151,10 +169,10 @@ class ChildCaller:
             raise ChildError(message, model=call.model, code=code)
         try:
             if call.batched:
-                return call.codec.decode(
+                return call.route.response.decode(
                     (tensor.name(), only_row(tensor.name(), tensor.as_numpy())) for tensor in response.output_tensors()
                 )
-            return call.codec.decode_tensors(response.output_tensors())
+            return call.route.response.decode_tensors(response.output_tensors())
         except CodecError as error:
             raise ChildError(f"answered with {error}", model=call.model) from error
         except InvalidMessage as error:
@@ -164,16 +182,9 @@ class ChildCaller:
             raise ChildError(f"answered with {error}", model=call.model) from error
 
     def _next_epoch(self, call: _Call[ResponseT]) -> bool:
-        if call.fingerprint is not None:
+        if call.route.fingerprint is not None:
             self._epochs[call.model] = self._epochs.get(call.model, 0) + 1
-        return call.fingerprint is not None
-
-    def _salted(self, call: _Call[ResponseT]) -> list[tuple[str, Array]]:
-        if call.fingerprint is None:
-            return call.named
-        epoch = self._epochs.get(call.model, 0)
-        salt = cache_salt(call.fingerprint, call.named, parameters=call.options.get("parameters"), epoch=epoch)
-        return [pair for pair in call.named if pair[0] != SALT_NAME] + [(SALT_NAME, np.full((1,) * (1 + call.batched), salt, np.uint64))]
+        return call.route.fingerprint is not None
 
 
 def _failure_in_band(response: Any) -> str | None:

@@ -1,7 +1,7 @@
 """Runs the same requests against the fake and a real server and lists where they differ; there should be no such place."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -153,18 +153,24 @@ def real_run(address: str) -> Iterator[Run]:
         yield run
 
 
-def write_repository(folder: Path) -> None:
-    """All models as a Triton repository that imports this very copy of the package."""
+def write_repository(
+    folder: Path,
+    *,
+    models: Mapping[str, type[Any]] = MODELS,
+    configs: Callable[[str], dict[str, Any]] = config_of,
+    roots: Sequence[Path] = (),
+) -> None:
+    """Models as a Triton repository that imports this very copy of the package; `roots` come onto the module path as well."""
     from google.protobuf import json_format, text_format  # type: ignore[import-untyped]
     from tritonclient.grpc.model_config_pb2 import ModelConfig
 
-    root = Path(__file__).resolve().parents[3]
-    for name, model in MODELS.items():
+    paths = [str(path) for path in (Path(__file__).resolve().parents[3], *roots)]
+    for name, model in models.items():
         version = folder / name / "1"
         version.mkdir(parents=True)
-        config = json_format.ParseDict(config_of(name), ModelConfig())
+        config = json_format.ParseDict(configs(name), ModelConfig())
         (folder / name / "config.pbtxt").write_text(text_format.MessageToString(config))
-        source = f"import sys\n\nsys.path.insert(0, {str(root)!r})\nfrom {model.__module__} import {model.__name__} as TritonPythonModel\n"
+        source = f"import sys\n\nsys.path[:0] = {paths!r}\nfrom {model.__module__} import {model.__name__} as TritonPythonModel\n"
         (version / "model.py").write_text(source)
 
 
