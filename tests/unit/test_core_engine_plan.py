@@ -282,6 +282,39 @@ def test_nothing_to_remove(objects: list[Manifest]) -> None:
     assert len(result.applies) == 1
 
 
+def server(**metadata: str) -> Manifest:
+    """A pod that serves the engine, running, with these metadata."""
+    (deployment,) = (content for content in live.serving(owned_service(service())) if content["kind"] == "Deployment")
+    pod = live.pod_of(deployment, phase="Running")
+    pod["metadata"] |= metadata
+    return pod
+
+
+def gone_for(seconds: float) -> Engine:
+    return as_engine(MANIFEST, deletionTimestamp=at(-seconds))
+
+
+@pytest.mark.parametrize("since", [1, 29, 60, 89])
+def test_files_stay_while_servers_drain(since: float) -> None:
+    result = planned(gone_for(since), [CLAIM, server(deletionTimestamp=at(60))])
+    assert result.applies == result.deletes == ()
+    assert result.wake_after is not None
+    assert result.wake_after <= 5
+
+
+def test_files_go_when_the_servers_have_gone_and_before_the_time_is_up() -> None:
+    over = server(deletionTimestamp=at(60)) | {"status": {"phase": "Succeeded"}}
+    assert applies(planned(gone_for(10), [CLAIM, over])) == [f"Job {NAME}-remove"]
+    assert applies(planned(gone_for(91), [CLAIM, server(deletionTimestamp=at(60))])) == [f"Job {NAME}-remove"]
+
+
+def test_an_engine_that_is_deleted_while_it_is_served_keeps_its_files() -> None:
+    assert planned(gone_for(10), [CLAIM, server()]).applies == ()
+    (apply,) = planned(gone_for(31), [CLAIM, server()]).applies
+    assert apply.manifest["kind"] == "Engine"
+    assert "finalizers" not in apply.manifest["metadata"]
+
+
 def test_the_wait_for_the_removal_is_bounded() -> None:
     assert not lets_go(planned(GOING, [CLAIM, REMOVER], later=SETTINGS.remove_deadline - 11))
     assert lets_go(planned(GOING, [CLAIM, REMOVER], later=SETTINGS.remove_deadline - 10))

@@ -15,6 +15,10 @@ from vertical_operator.core.render.remove_job import remove_job
 from vertical_operator.core.settings import OperatorSettings
 from vertical_operator.core.verdict import after, stalled, waiting
 
+REMOVE_SECONDS = 30
+"""Enough for the remover, and for pods that will go to be on their way. Servers that drain have the rest of the deadline: files that
+vanish under a server are an error on a shared file system."""
+
 
 def plan_engine(engine: Engine, observed: ObservedEngine, *, settings: OperatorSettings, now: datetime) -> Plan:
     """What to apply, delete and report. The finalizer comes before the first Job: nothing is written that nobody would remove."""
@@ -68,6 +72,12 @@ def _removal(engine: Engine, observed: ObservedEngine, *, settings: OperatorSett
         deletes = () if job.deleting else (_job(engine, job),)
         return Plan(deletes=deletes, status=status, wake_after=min(left, 5))
     if any(not pod.over for pod in observed.pods if _writes(pod.job, observed)):
+        return Plan(status=status, wake_after=min(left, 5))
+    if observed.readers and left > REMOVE_SECONDS:
+        # An engine that was deleted by hand, while it is served: it is made again, and its files are found again then.
+        served = any(not pod.deleting for pod in observed.readers)
+        if served and now >= after(engine.metadata.deletion_timestamp, REMOVE_SECONDS, now=now):
+            return Plan(applies=(_finalizer(engine, present=False),))
         return Plan(status=status, wake_after=min(left, 5))
     return Plan(applies=(Apply(remove_job(engine, settings)),), status=status, wake_after=left)
 

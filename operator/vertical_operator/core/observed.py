@@ -206,6 +206,8 @@ class ObservedEngine:
     claims: dict[str, ClaimState] = field(default_factory=dict)
     pods: tuple[PodState, ...] = ()
     """Pods of its Jobs only, oldest first."""
+    readers: tuple[PodState, ...] = ()
+    """Pods that serve it and are not over."""
     namespace_terminating: bool = False
     progress: str = ""
     """What the fetching pod says of itself."""
@@ -227,5 +229,6 @@ class ObservedEngine:
             jobs={name: JobState.of(content) for name, content in _named(seen, JOB.name).items()},
             claims={name: ClaimState.of(content) for name, content in _named(seen, CLAIM.name).items()},
             pods=tuple(pod for pod in pods if pod.job),
+            readers=tuple(pod for pod in pods if not pod.job and not pod.over),
             namespace_terminating=any("deletionTimestamp" in c["metadata"] for c in _named(seen, NAMESPACE.name).values()),
         )
