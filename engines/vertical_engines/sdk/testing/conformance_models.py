@@ -280,7 +280,6 @@ def config_of(name: str) -> dict[str, Any]:
     request, response = getattr(model, "request_model", Question), getattr(model, "response_model", Answer)
     batch = BATCH if name in ("rows", "columns", "gathering") else 0
     config = model_config_of(name, request=request.plan(), response=response.plan(), decoupled=name == "words", max_batch_size=batch)
-
     return {**config, **EXTRAS.get(name, {})}
 
 
