@@ -39,7 +39,7 @@ ENV HOME=/tmp \
 USER 1000:1000
 # Without a driver TensorRT-LLM itself can't be imported: what can be proven is that ours can, and that NVIDIA's programs are there.
 RUN vertical-engines --help > /dev/null \
- && /opt/vertical/venv/bin/python -c "import tritonclient.grpc, vertical_engines.repository.tensorrt_llm" \
+ && /opt/vertical/venv/bin/python -c "import tritonclient.grpc, vertical_engines.repository.tensorrt_llm, vertical_engines.sources.hub, vertical_engines.sources.object_store, vertical_engines.store.registry" \
  && python3 -c "import numpy, tokenizers, vertical_engines.sdk" \
  && test -x "$(command -v trtllm-build)" -o -d /app/all_models/llmapi \
  && test -x /bin/busybox && test -x /opt/tritonserver/bin/tritonserver

@@ -56,6 +56,7 @@ def test_a_hub_is_fetched_by_one_init_container_through_the_installations_mirror
         "HTTPS_PROXY": "http://proxy:3128",
         "NO_PROXY": ".svc",
     }
+    assert environment(fetch)["HF_HUB_OFFLINE"] == "0", "images may have switched the hub off"
     build = spec["containers"][0]["command"]
     assert build == ["vertical-engines", "build", "--model", "/model/files", "--source-record", "/model/source.json", "--store", "/store"]
 

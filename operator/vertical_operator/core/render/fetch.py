@@ -61,6 +61,9 @@ def fetch_container(engine: Engine, settings: OperatorSettings) -> Manifest:
         env=[
             {"name": FETCH_VARIABLE, "value": request},
             {"name": "HOME", "value": "/tmp"},
+            # Toolchain images switch the hub off for everything else that they run.
+            {"name": "HF_HUB_OFFLINE", "value": "1" if access.offline else "0"},
+            {"name": "HF_HUB_DISABLE_TELEMETRY", "value": "1"},
             *({"name": name, "value": value} for name, value in proxies.items() if value),
         ],
         ports=[{"name": "progress", "containerPort": PROGRESS_PORT}],
