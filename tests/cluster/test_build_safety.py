@@ -33,6 +33,25 @@ def test_pod_deleted_half_way_through_a_build(operator: Cluster, namespace: str)
     assert _in_store(operator, engine, ".tmp", namespace=namespace) == set(), "no litter of the build that was deleted"
 
 
+def test_build_out_of_memory_is_named_and_heals_with_a_higher_limit(operator: Cluster, namespace: str) -> None:
+    """The kernel kills it, the Job tries again with growing pauses and gives up; another limit is another Job."""
+
+    def little(spec: Any) -> None:
+        only_realtime(spec)
+        spec["variants"][0]["placements"][0]["resources"] = {"requests": {"cpu": "50m", "memory": "200Mi"}, "limits": {"memory": "200Mi"}}
+
+    operator.apply(example("poi-matching-cpu", change=little), namespace=namespace)
+    seen = await_reason(operator, KIND, NAME, namespace=namespace, condition="Stalled", reason="BuildOutOfMemory", timeout=420)
+    assert "memory" in seen["message"]
+    (job,) = operator.objects("jobs", namespace=namespace)
+    assert job["status"]["failed"] > 1, "it was tried again"
+    operator.apply(one_variant(), namespace=namespace)
+    await_serving(operator, NAME, namespace=namespace)
+    (engine,) = operator.objects("engines", namespace=namespace)
+    assert _in_store(operator, engine, namespace=namespace) == {engine["spec"]["key"]}
+    assert _in_store(operator, engine, ".tmp", namespace=namespace) == set()
+
+
 def test_read_only_store(operator: Cluster, namespace: str) -> None:
     """Named while it lasts; and once it can be written, deleting the failed Job is enough."""
     with small_volume(operator, namespace=namespace, claim="fixed", size="400Mi") as claim:

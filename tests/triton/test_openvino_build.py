@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from vertical_engines.builders.openvino import OpenVinoBuilder
+from vertical_engines.builders.openvino import OpenVinoBuilder, run_native
 from vertical_engines.builders.openvino_source import IR_FILES
-from vertical_engines.builders.protocol import SourceModel
+from vertical_engines.builders.translation import Circumstances
 from vertical_engines.contract.build import EXIT_RETRYABLE, EXIT_USER_ERROR, REQUEST_VARIABLE, BuildOutcome, BuildRequest
 from vertical_engines.contract.reasons import Reason
 from vertical_engines.failure import Failure
@@ -103,10 +103,9 @@ def test_a_crash_in_native_code_is_told_as_one(job: Job, smollm2_gguf: Path, tmp
     cut, folder = job.model / "model.gguf", tmp_path / "engine"
     cut.write_bytes(smollm2_gguf.read_bytes()[: smollm2_gguf.stat().st_size // 2])
     folder.mkdir()
+    about = Circumstances(doing="conversion", source=cut.name)
     with pytest.raises(Failure, match=r"SIGSEGV.*model\.gguf") as crashed:
-        OpenVinoBuilder().convert(
-            SourceModel(description="cut", files=(cut,), needed=0), identity=job.request.identity, folder=folder, say=print
-        )
+        run_native("convert", str(cut), about=about, folder=folder, say=print)
     assert crashed.value.reason is Reason.BUILD_FAILED
     assert crashed.value.exit_code == EXIT_RETRYABLE
 

@@ -159,3 +159,21 @@ def test_a_gguf_is_written_anew_only_where_the_reader_needs_it(tmp_path: Path, k
     fill(tmp_path, {"a.gguf": gguf(kind=kind)})
     assert OpenVinoBuilder().check(identity(weights=weights), model=tmp_path)
     assert has_to_be_written(read_header(tmp_path / "a.gguf"), weights) is written
+
+
+@pytest.mark.parametrize(("kind", "words"), [(F16, ": converted inside"), (F32, ": its weights written as float16, then converted inside")])
+def test_the_plan_says_what_becomes_of_the_weights(tmp_path: Path, kind: int, words: str) -> None:
+    fill(tmp_path, {"a.gguf": gguf(kind=kind)})
+    (line,) = OpenVinoBuilder().plan(IDENTITY, model=tmp_path, folder=tmp_path / "engine", scratch=tmp_path)
+    assert words in line
+
+
+def test_a_source_that_changes_while_it_is_built_from_is_told_as_that(tmp_path: Path) -> None:
+    model, folder = fill(tmp_path / "model", {"a.gguf": WHOLE}), tmp_path / "engine"
+    folder.mkdir()
+    builder = OpenVinoBuilder()
+    source = builder.check(IDENTITY, model=model)
+    (model / "a.gguf").write_bytes(WHOLE[:-10])
+    with pytest.raises(Failure, match=r"a\.gguf has changed while it was built from: it is cut off") as refused:
+        builder.convert(source, identity=IDENTITY, folder=folder, say=print)
+    assert refused.value.reason is Reason.MODEL_INVALID

@@ -14,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 
 from vertical_engines.builders.child import run_child
-from vertical_engines.builders.gguf import read_header
+from vertical_engines.builders.gguf import GgufHeader, NotGguf, read_header
 from vertical_engines.builders.host import memory_limit
 from vertical_engines.builders.openvino_checkpoint import TOKENIZER, read_checkpoint
 from vertical_engines.builders.openvino_source import IR_FILES, find_model, kind_of
@@ -59,7 +59,10 @@ class OpenVinoBuilder:
 
     def plan(self, identity: EngineIdentity, *, model: Path, folder: Path, scratch: Path) -> list[str]:
         source = self.check(identity, model=model)
-        what = "copied" if kind_of(source) == "ir" else "converted inside the program"
+        kind = kind_of(source)
+        anew = kind == "checkpoint" or (kind == "gguf" and has_to_be_written(_header(source.files[0]), identity.weights))
+        rewritten = f"its weights written as {wanted_type(identity.weights)}, then " if anew else ""
+        what = "copied" if kind == "ir" else f"{rewritten}converted inside the program"
         return [f"# {source.description}: {what} into {folder}; no other program is run"]
 
     def check(self, identity: EngineIdentity, *, model: Path) -> SourceModel:
@@ -87,20 +90,20 @@ class OpenVinoBuilder:
         with tempfile.TemporaryDirectory(prefix="convert-") as scratch:
             link.symlink_to(_readable(source, identity.weights, scratch=Path(scratch), say=say))
             about = Circumstances(doing="conversion", source=source.files[0].name, needed=source.needed)
-            _run_native("convert", str(link), about=about, folder=folder, say=say)
+            run_native("convert", str(link), about=about, folder=folder, say=say)
         link.unlink()
         if missing := [name for name in IR_FILES if not (folder / name).is_file()]:
             raise Failure(Reason.BUILD_FAILED, f"the conversion ended well, but did not write {', '.join(missing)}")
         if kind_of(source) == "checkpoint":
             original = source.files[0].parent / TOKENIZER
             about = Circumstances(doing="comparison of tokenizers", source=TOKENIZER)
-            _run_native("compare-tokenizers", str(folder), str(original), about=about, folder=folder, say=say)
+            run_native("compare-tokenizers", str(folder), str(original), about=about, folder=folder, say=say)
 
     def smoke_test(self, identity: EngineIdentity, *, folder: Path, say: Say) -> SmokeTest:
         with tempfile.TemporaryDirectory(prefix="smoke-") as scratch:
             report = Path(scratch, "smoke.json")
             about = Circumstances(doing="smoke test", source="the built engine", otherwise=Reason.VERIFICATION_FAILED)
-            _run_native("smoke-test", str(folder), identity.build.kv_layout, str(report), about=about, folder=folder, say=say)
+            run_native("smoke-test", str(folder), identity.build.kv_layout, str(report), about=about, folder=folder, say=say)
             result = SmokeTest.model_validate_json(report.read_text(encoding="utf-8"))
         if not result.tokens:
             raise Failure(Reason.VERIFICATION_FAILED, f"the built engine loads, but generated nothing for {result.prompt!r}")
@@ -117,7 +120,7 @@ class OpenVinoBuilder:
 def _readable(source: SourceModel, weights: Weights, *, scratch: Path, say: Say) -> Path:
     """A GGUF file with the wanted weights that the runtime's reader takes: the source itself, or one written into scratch."""
     first = source.files[0]
-    if kind_of(source) == "gguf" and not has_to_be_written(read_header(first), weights):
+    if kind_of(source) == "gguf" and not has_to_be_written(_header(first), weights):
         return writable(first, scratch=scratch, say=say)
     written, kind = scratch / "model.gguf", wanted_type(weights)
     say(f"writing the weights as {kind}")
@@ -125,18 +128,27 @@ def _readable(source: SourceModel, weights: Weights, *, scratch: Path, say: Say)
         raise _no_room(scratch, first.name, needed)
     origin = first if kind_of(source) == "gguf" else first.parent
     about = Circumstances(doing=f"writing the weights as {kind}", source=first.name, needed=source.needed)
-    _run_native("repack", str(origin), str(written), kind, about=about, folder=scratch, say=say)
+    run_native("repack", str(origin), str(written), kind, about=about, folder=scratch, say=say)
     return written
+
+
+def _header(path: Path) -> GgufHeader:
+    """It was read before, by the check: what is wrong now has happened since."""
+    try:
+        return read_header(path)
+    except NotGguf as error:
+        raise Failure(Reason.MODEL_INVALID, f"{path.name} has changed while it was built from: {error}") from None
 
 
 def _written_bytes(source: SourceModel, kind: Weights) -> int:
     """Tables of the vocabulary and what stays float32 are a few MB beside the weights."""
     first = source.files[0]
-    parameters = read_header(first).parameters if kind_of(source) == "gguf" else read_checkpoint(first.parent).parameters
+    parameters = _header(first).parameters if kind_of(source) == "gguf" else read_checkpoint(first.parent).parameters
     return stored_bytes(parameters, kind) + 32 * 1024 * 1024
 
 
-def _run_native(*arguments: str, about: Circumstances, folder: Path, say: Say) -> None:
+def run_native(*arguments: str, about: Circumstances, folder: Path, say: Say) -> None:
+    """Run one command of `openvino_native`; `folder` is where it writes. Raises `Failure` for whatever ends it badly."""
     ended = run_child([sys.executable, "-u", "-m", NATIVE, *arguments], say=say, doing=about.doing)
     if ended.code == EXIT_USER_ERROR:
         raise Failure(Reason.MODEL_INVALID, f"{about.source} can't be built: {ended.tail[-1] if ended.tail else 'no reason given'}")

@@ -46,7 +46,7 @@ class Checkpoint:
     @property
     def files(self) -> tuple[Path, ...]:
         """Everything that the engine is made from."""
-        beside = ("tokenizer_config.json", "generation_config.json")
+        beside = ("tokenizer_config.json", "generation_config.json", "chat_template.jinja")
         others = [self.folder / name for name in beside if (self.folder / name).is_file()]
         return (*sorted({tensor.path for tensor in self.tensors.values()}), self.folder / CONFIG, self.folder / TOKENIZER, *others)
 

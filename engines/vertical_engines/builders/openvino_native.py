@@ -72,9 +72,8 @@ def convert(gguf: str) -> None:
     from vertical_engines.builders.gguf import read_header
     from vertical_engines.builders.openvino_rotary import mend_rotary
 
-    base = read_header(Path(gguf)).rope_base
     openvino_genai.LLMPipeline(gguf, "CPU", enable_save_ov_model=True)
-    mend_rotary(Path(gguf).parent, base=base)
+    mend_rotary(Path(gguf).parent, base=read_header(Path(gguf)).rope_base)
 
 
 def smoke_test(folder: str, *, layout: str, report: str) -> None:
