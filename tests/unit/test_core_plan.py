@@ -319,3 +319,32 @@ def test_two_placements_of_one_engine_share_it() -> None:
     assert result.status["enginesReady"] == "1/1"
     assert isinstance(result.deletes, tuple)
     assert not any(isinstance(delete, Delete) for delete in result.deletes)
+
+
+def test_a_placement_that_moves_answers_until_the_new_one_does() -> None:
+    before = live.serving(wanted())
+    moved = wanted((f"{PLACEMENT}.name", "pool"))
+    old = str(only(before, "Deployment")["metadata"]["name"])
+    result = planned(moved, before)
+    assert deleted(result) == []
+    assert condition(result, "Ready")[0] == "True"
+    assert condition(result, "Reconciling")[0] == "True"
+    (new,) = live.applied(moved, before, "Deployment")
+    assert new["metadata"]["name"] != old
+    assert f"Deployment {old}" not in deleted(planned(moved, [*before, live.rolled_out(new, ready=0)]))
+    # Only once; nor is one kept that answers nothing itself.
+    done = planned(moved, [*before, live.rolled_out(new)])
+    assert f"Deployment {old}" in deleted(done)
+    assert condition(done, "Ready")[0] == "True"
+    only(before, "Deployment")["status"]["readyReplicas"] = 0
+    gone = planned(moved, before)
+    assert f"Deployment {old}" in deleted(gone)
+    assert condition(gone, "Ready")[0] == "False"
+
+
+def test_a_placement_that_is_taken_out_goes_at_once_when_the_others_answer_and_a_variant_always() -> None:
+    both = wanted((f"{VARIANT}.placements", [{"name": "a"}, {"name": "b"}]))
+    result = planned(wanted((f"{VARIANT}.placements", [{"name": "b"}])), live.serving(both))
+    assert [name for name in deleted(result) if name.startswith("Deployment")] != []
+    renamed = planned(wanted((f"{VARIANT}.name", "other")), live.serving(wanted()))
+    assert [name for name in deleted(renamed) if name.startswith("Deployment")] != []

@@ -33,7 +33,10 @@ def plan(service: VerticalService, observed: ObservedService, *, settings: Opera
     ]
     blocked = _store(service, observed, settings=settings, now=now)
     items = [_held(item, blocked) for item in items] if blocked else items
-    leftovers = cleanup(service, observed, wanted=_wanted(service, items))
+    moving = _moving(service, items, observed=observed)
+    items = [replace(item, covered=item.variant.name in moving) for item in items]
+    kept = frozenset(name for names in moving.values() for name in names)
+    leftovers = cleanup(service, observed, wanted=_wanted(service, items, kept=kept))
     applies = (*_store_claim(service, blocked), *_engines(items), *_services(service, observed), *_workloads(items), *leftovers.applies)
     return Plan(
         applies=applies,
@@ -90,11 +93,23 @@ def _workloads(items: list[Progress]) -> list[Apply]:
     return [Apply(manifest) for item in items for manifest in item.children]
 
 
-def _wanted(service: VerticalService, items: list[Progress]) -> Wanted:
+def _moving(service: VerticalService, items: list[Progress], *, observed: ObservedService) -> dict[str, list[str]]:
+    """By variant: Deployments of placements that were taken out, but answer while a placement that is wanted does not yet."""
+    own = {child_name(service.metadata.name, item.variant.name, item.placement.name) for item in items}
+    silent = {item.variant.name for item in items if not item.answers}
+    found: dict[str, list[str]] = {}
+    for name, live in observed.deployments.items():
+        ours = live.controller == service.metadata.uid and name not in own and not live.deleting
+        if ours and live.variant in silent and live.ready > 0:
+            found.setdefault(live.variant, []).append(name)
+    return found
+
+
+def _wanted(service: VerticalService, items: list[Progress], *, kept: frozenset[str]) -> Wanted:
     """Names that stay. The engine of a placement that is held up stays too: a node that is gone for an hour costs no build."""
     name = service.metadata.name
     return Wanted(
-        deployments=frozenset(child_name(name, item.variant.name, item.placement.name) for item in items),
+        deployments=kept | {child_name(name, item.variant.name, item.placement.name) for item in items},
         services=frozenset(service_name(service.metadata, variant) for variant in service.spec.variants),
         config_maps=frozenset(item.children[0]["metadata"]["name"] for item in items if item.children),
         engines=frozenset(item.target.engine for item in items if item.target),

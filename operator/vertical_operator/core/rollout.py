@@ -47,11 +47,17 @@ class Progress:
     """The Engine is to be deleted, for its files are gone or about to go."""
     children: tuple[Manifest, ...] = ()
     """ConfigMap and Deployment, once the engine is built."""
+    covered: bool = False
+    """A placement that is wanted no more answers for the variant until this one does."""
+
+    @property
+    def answers(self) -> bool:
+        """Something does, of whatever revision; nothing has to where no replica is wanted."""
+        return self.placement.replicas == 0 or (self.live is not None and self.live.ready > 0)
 
     @property
     def serves(self) -> bool:
-        """Something answers, of whatever revision; nothing has to where no replica is wanted."""
-        return self.placement.replicas == 0 or (self.live is not None and self.live.ready > 0)
+        return self.answers or self.covered
 
 
 def is_built(engine: Engine) -> bool:
