@@ -53,7 +53,8 @@ def endpoint(operator: Cluster) -> Iterator[str]:
         }
         bucket = S3Store(BUCKET, config=config, client_options={"allow_http": True, "timeout": "300s"})  # type: ignore[arg-type]
         obstore.put(bucket, "smollm2/v1/model.gguf", demo_model(), use_multipart=False)
-    yield f"http://store.{namespace}.svc:{OBJECT_STORE_PORT}"
+    address = operator.the("service", "store", namespace=namespace)["spec"]["clusterIP"]  # a native cluster has no DNS
+    yield f"http://{address}:{OBJECT_STORE_PORT}"
     operator.delete("namespace", namespace, wait=False)
 
 

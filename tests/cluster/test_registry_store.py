@@ -20,7 +20,8 @@ def repository(operator: Cluster) -> Iterator[str]:
     operator.make_namespace(namespace, labels={"pod-security.kubernetes.io/enforce": "restricted"})
     operator.provider.load([registry_image()])
     serve(operator, "registry", namespace=namespace, image=REGISTRY, port=REGISTRY_PORT, mounts=["/data"])
-    yield f"registry.{namespace}.svc:{REGISTRY_PORT}/team/engines"
+    address = operator.the("service", "registry", namespace=namespace)["spec"]["clusterIP"]  # a native cluster has no DNS
+    yield f"{address}:{REGISTRY_PORT}/team/engines"
     operator.delete("namespace", namespace, wait=False)
 
 
