@@ -153,6 +153,13 @@ ROWS: list[tuple[str, list[Manifest], str, str, str]] = [
         "3 MiB free",
     ),
     (
+        "an attempt that has failed before its pod's phase says so",
+        [job(), failed_pod(**FULL, phase="Running")],
+        "Reconciling",
+        "Building",
+        "an attempt before failed: StoreFull: 3 MiB free",
+    ),
+    (
         "another attempt",
         [job(), failed_pod(**FULL, name="pod-a"), failed_pod(phase="Running", name="pod-b")],
         "Reconciling",

@@ -130,16 +130,21 @@ def translated(job: JobState, pods: list[PodState]) -> BuildFailure:
     return BuildFailure(reason=Reason.BUILD_FAILED, message=words)
 
 
+def _attempt_over(pod: PodState) -> bool:
+    """Its containers are never restarted: one that failed ends the attempt, before the phase of the pod says so. The Job decides what follows."""
+    return pod.over or any(container.exit_code for container in pod.containers)
+
+
 def _running(job: JobState, pods: list[PodState], *, observed: ObservedEngine, settings: OperatorSettings, now: datetime) -> Build:
     if job.suspended:
         # No deadline: how long a queue is is not ours to judge, and the Job's own clock does not run meanwhile.
         queue = f"Kueue has not admitted it from queue {job.queue} yet" if job.queue else "somebody has set its suspend"
         return Build(waiting(Reason.BUILDING, f"{JOB.name} {job.name} is suspended: {queue}"))
-    live = [pod for pod in pods if not pod.over and not pod.deleting]
+    live = [pod for pod in pods if not _attempt_over(pod) and not pod.deleting]
     problem = complaint(live, settings, now=now)
     deadline = after(job.started, settings.build_deadline, now=now)
     text = problem.message if problem else f"{JOB.name} {job.name} is building"
-    before = last_failure([pod for pod in pods if pod.over])
+    before = last_failure([pod for pod in pods if _attempt_over(pod)])
     if before:
         text += f"; an attempt before failed: {before.reason.value}: {before.message}"
     if problem and problem.state == "stalled":
