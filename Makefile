@@ -24,8 +24,9 @@ demo: $(READY) ## A cluster, the operator and a running example, with requests t
 demo-down: $(READY) ## Remove every trace of the demo
 	@$(PYTHON) -m tests.demo down
 
+# Tests on the cluster wait more than they work: they share one worker and one cluster, and the second worker runs all others meanwhile.
 test: $(READY) ## Every test, including those on a real cluster
-	@$(PYTEST) -m "not kind"
+	@$(PYTEST) -n 2 --dist loadgroup -m "not kind"
 
 test-fast: $(READY) ## Static checks, unit tests and simulation: no cluster, no server, under two minutes
 	@$(PYTEST) -n 2 --ignore=tests/cluster --ignore=tests/triton --ignore=tests/servers -m "not triton"
