@@ -26,7 +26,7 @@ demo-down: $(READY) ## Remove every trace of the demo
 
 # Tests on the cluster wait more than they work: they share one worker and one cluster, and the second worker runs all others meanwhile.
 test: $(READY) ## Every test, including those on a real cluster
-	@$(PYTEST) -n 2 --dist loadgroup -m "not kind"
+	@$(PYTEST) -n 2 --dist loadscope -m "not kind"
 
 test-fast: $(READY) ## Static checks, unit tests and simulation: no cluster, no server, under two minutes
 	@$(PYTEST) -n 2 --ignore=tests/cluster --ignore=tests/triton --ignore=tests/servers -m "not triton"

@@ -22,13 +22,11 @@ SHARED = "VERTICAL_CLUSTER"
 _HERE = Path(__file__).parent
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Everything in this folder runs on the cluster: in one worker where there are several, since there is one cluster."""
+    """Everything in this folder runs on the cluster."""
     for item in items:
         if item.path.is_relative_to(_HERE):
             item.add_marker(pytest.mark.cluster)
-            item.add_marker(pytest.mark.xdist_group("cluster"))
 
 
 @pytest.fixture(scope="session")
