@@ -131,7 +131,7 @@ def translated(job: JobState, pods: list[PodState]) -> BuildFailure:
 
 
 def _attempt_over(pod: PodState) -> bool:
-    """Its containers are never restarted: one that failed ends the attempt, before the pod's phase says so. The Job decides what follows."""
+    """Its containers are never restarted: one that failed ends the attempt before the pod's phase says so. The Job decides the rest."""
     return pod.over or any(container.exit_code for container in pod.containers)
 
 
